@@ -1,0 +1,1 @@
+"""The command `kolkhoz`: one module a command, listed in `kolkhoz_train.cli.main.COMMANDS`."""
