@@ -76,7 +76,8 @@ class PlainGame:
         dealt = [card for hand in self.hands for card in hand]
         assert len(self.hands) == self.rules.players
         assert all(len(hand) == self.rules.hand_size(self.year) for hand in self.hands)
-        assert len(set(dealt)) == len(dealt) and set(dealt) <= self.deck, "not from the deck"
+        assert len(set(dealt)) == len(dealt), "a card was dealt twice"
+        assert set(dealt) <= self.deck, "a card was dealt that is not in the deck"
         self.deck -= set(dealt)
 
     def _reveal_famine_card(self) -> None:

@@ -59,7 +59,7 @@ class PlainRules:
         cards = [
             crop + str(rank) for crop in self.crop_letters for rank in range(1, self.ranks + 1)
         ]
-        return cards + [SABOTEUR] if self.saboteur else cards
+        return [*cards, SABOTEUR] if self.saboteur else cards
 
 
 def crop_of(card: str) -> str:

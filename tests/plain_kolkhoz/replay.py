@@ -18,12 +18,15 @@ def replay_record(record: dict[str, Any]) -> PlainGame:
         assert all(hand == sorted(hand) for hand in year["hands"])
         for move in year["moves"]:
             position = game.position
-            assert position is not None and game.year == number
+            assert position is not None
+            assert game.year == number
             assert (position.seat, position.phase) == (move["seat"], move["phase"])
             assert position.legal == move["legal"]
             assert position.card == move.get("card")
             game.apply(move["move"])
-        assert game.year_ends[-1] == year["end"] and len(game.year_ends) == number
+        assert game.year_ends[-1] == year["end"]
+        assert len(game.year_ends) == number
         assert game.trumps[-1] == year["trump"]
-    assert game.position is None and game.result == record["result"]
+    assert game.position is None
+    assert game.result == record["result"]
     return game
