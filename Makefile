@@ -23,7 +23,7 @@ lint: $(READY)  ## ruff, and mypy on the packages
 	$(BIN)/mypy
 
 tests: $(READY) ## all tests, without lint
-	$(BIN)/python -m pytest -n $(WORKERS) tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup tests
 
 format: $(READY) ## sort imports and mend what ruff can mend
 	$(BIN)/ruff check --fix .
