@@ -75,7 +75,7 @@ class Outcome(Protocol):
     """How games ended, one row a game: arrays [n, P], valid where the game is over.
 
     `win_share` float: 1 split among those who share the victory, 0 for the others. `rank`: 1 is
-    best; equal seats share the mean of their places. `score`: the game's points. `margin`: score
+    best; equal seats have equal ranks. `score`: the game's points. `margin`: score
     minus the best other seat's score.
     """
 
@@ -291,7 +291,7 @@ class Agent(Protocol):
 
 @dataclass(frozen=True)
 class Option:
-    """One option of an agent: `kind` is int, float, bool or str; `default` None means required."""
+    """One option of an agent, as its text may set it: `kind` is int, float, bool or str."""
 
     name: str
     kind: type
@@ -299,6 +299,7 @@ class Option:
     help: str
     choices: tuple[Any, ...] = ()
     minimum: float | None = None
+    required: bool = False
 
 
 AgentFactory = Callable[..., Agent]
