@@ -89,9 +89,9 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_packages_and_data(built: Path) -> None:
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = set(wheel.namelist())
-    for package, folder in (
-        ("kolkhoz_env", ROOT), ("kolkhoz_agents", ROOT / "agents"), ("kolkhoz_train", ROOT / "train")
-    ):
+    folders = {"kolkhoz_env": "", "kolkhoz_agents": "agents", "kolkhoz_train": "train"}
+    for package, name in folders.items():
+        folder = ROOT / name
         modules = {path.relative_to(folder).as_posix() for path in (folder / package).rglob("*.py")}
         assert modules <= names
         assert f"{package}/py.typed" in names
@@ -130,7 +130,8 @@ def test_the_base_install_plays_and_verifies(installed: Path, tmp_path: Path) ->
 
 
 def test_a_missing_extra_gives_one_clear_line(installed: Path, tmp_path: Path) -> None:
-    call([installed / "python", "-c", "import kolkhoz_env, kolkhoz_agents, kolkhoz_train"], tmp_path)
+    imports = "import kolkhoz_env, kolkhoz_agents, kolkhoz_train"
+    call([installed / "python", "-c", imports], tmp_path)
     line = call([installed / "kolkhoz", "train", "quickstart"], tmp_path, expect=2)
     assert line.startswith("kolkhoz: ")
     assert "pip install 'kolkhoz-lab[train]'" in line

@@ -38,7 +38,9 @@ def add_parser(subparsers: Any) -> None:
         "--deals", type=positive_int, default=500, metavar="N",
         help="deals of the evaluation, each played in every seat rotation (default: 500)",
     )
-    parser.add_argument("--seed", type=natural_int, default=1, help="seed of the evaluation's deals")
+    parser.add_argument(
+        "--seed", type=natural_int, default=1, metavar="S", help="seed of the evaluation's deals"
+    )
     parser.set_defaults(run=run)
 
 
