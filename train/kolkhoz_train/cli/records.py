@@ -1,0 +1,164 @@
+"""`kolkhoz records`: games as text, played, verified and shown."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from kolkhoz_env.errors import KolkhozError, RecordError
+from kolkhoz_train.cli.common import natural_int, positive_int
+
+EXAMPLE = """examples:
+  kolkhoz records play --agents heuristic random random random --games 10 --seed 1 games.jsonl
+  kolkhoz records verify games.jsonl
+  kolkhoz records show games.jsonl --game 3
+"""
+
+BATCH = 256
+"""Games that are played side by side: fast, and little memory for their records."""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command's parser to those of `kolkhoz`."""
+    parser = subparsers.add_parser(
+        "records",
+        help="play and record games, verify records, show them",
+        description="Records of whole games, one a line, format kolkhoz-record/1.",
+        epilog=EXAMPLE,
+    )
+    actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True)
+    _add_play(actions)
+    _add_verify(actions)
+    _add_show(actions)
+
+
+def _add_play(actions: Any) -> None:
+    parser = actions.add_parser(
+        "play",
+        help="play and record whole games",
+        description="Play whole games and write their records. The agents take the seats in the "
+        "order given; as many agents as players, 3 or 4.",
+        epilog="example:\n"
+        "  kolkhoz records play --agents heuristic random random --games 5 --seed 1 games.jsonl\n",
+    )
+    parser.add_argument("--agents", nargs="+", required=True, metavar="AGENT", help="who plays")
+    parser.add_argument(
+        "--games", type=positive_int, default=1, metavar="N", help="how many games (default: 1)"
+    )
+    parser.add_argument(
+        "--seed", type=natural_int, default=0, metavar="S", help="seed of the deals (default: 0)"
+    )
+    parser.add_argument("out", type=Path, metavar="OUT.jsonl", help="the file to write")
+    parser.set_defaults(run=play)
+
+
+def _add_verify(actions: Any) -> None:
+    parser = actions.add_parser(
+        "verify",
+        help="replay records through the engine",
+        description="Replay every record through the engine. Exit 0 only if every legal set, "
+        "transition and result agrees; else exit 1 and the first disagreement of each file, by "
+        "line, year and move.",
+        epilog="example:\n  kolkhoz records verify games.jsonl more.jsonl\n",
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="files of records")
+    parser.set_defaults(run=verify)
+
+
+def _add_show(actions: Any) -> None:
+    parser = actions.add_parser(
+        "show",
+        help="a record as a readable table, year by year",
+        description="Show a recorded game year by year: hands, swaps, tricks and the Brigadiers' "
+        "work, fields, and what each seat banked, lost to the North and holds.",
+        epilog="example:\n  kolkhoz records show games.jsonl --game 3\n",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="a file of records")
+    parser.add_argument(
+        "--game", type=natural_int, default=0, metavar="K", help="which game, from 0 (default: 0)"
+    )
+    parser.set_defaults(run=show)
+
+
+def play(args: argparse.Namespace) -> int:
+    """Play the games with the agents in the seats in the order given, and write the records."""
+    import numpy as np
+
+    from kolkhoz_agents.games import make_game
+    from kolkhoz_agents.referee import Referee
+    from kolkhoz_agents.registry import make_agent
+    from kolkhoz_env.records import write_records
+
+    players = len(args.agents)
+    if players not in (3, 4):
+        raise KolkhozError(f"--agents: {players} agents given; 3 or 4 are needed, one a seat")
+    game = make_game("kolkhoz", {"players": players})
+    agents = [make_agent(text, game) for text in args.agents]
+    seating = np.arange(players, dtype=np.int8)[None, :]
+    referee = Referee(game, agents, seating, args.seed, records=True)
+    records: list[dict[str, Any]] = []
+    for first in range(0, args.games, BATCH):
+        deals = np.arange(first, min(first + BATCH, args.games))
+        records += referee.play(deals).records
+        if sys.stderr.isatty():
+            print(f"\r{len(records)} of {args.games} games", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    write_records(args.out, records)
+    print(f"{args.out}: {games_text(len(records))}, seed {args.seed}")
+    return 0
+
+
+def games_text(count: int) -> str:
+    """`1 game`, `2 games`."""
+    return f"{count} game" if count == 1 else f"{count} games"
+
+
+def verify(args: argparse.Namespace) -> int:
+    """Verify all files; 1 if any record disagrees with the engine."""
+    from kolkhoz_env.records import verify_file
+
+    for path in args.files:
+        _existing(path)
+    status = 0
+    for path in args.files:
+        try:
+            count = verify_file(path)
+        except RecordError as error:
+            print(f"kolkhoz: {error}", file=sys.stderr)
+            status = 1
+        else:
+            agree = "agrees" if count == 1 else "agree"
+            print(f"{path}: {games_text(count)} {agree} with the engine")
+    return status
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print one game of a file."""
+    from rich.console import Console
+
+    from kolkhoz_env.record_report import print_game
+    from kolkhoz_env.records import read_records, replay
+
+    records = read_records(_existing(args.file))
+    if args.game >= len(records):
+        raise RecordError(
+            f"{args.file}: --game {args.game} should be below {len(records)}, the number of games"
+        )
+    try:
+        complete = replay(records[args.game])
+    except RecordError as error:
+        raise RecordError(f"{args.file}, game {args.game}, {error}") from None
+    # A report that goes into a file or a pipe keeps its columns whatever the terminal was.
+    console = Console() if sys.stdout.isatty() else Console(width=100)
+    print_game(complete, console, f"Game {args.game} of {len(records)} in {args.file.name}")
+    return 0
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise KolkhozError(f"{path}: no such file")
+    return path
