@@ -1,0 +1,80 @@
+"""Final scoring: scores, tie-breaks, shared victory, and what learners get of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolkhoz_env.requisition import holdings, ranks_of
+from kolkhoz_env.state import Int64, State
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Results of ``n`` finished games for ``P`` seats, ``float32[n, P]`` each.
+
+    Attributes:
+        win_share: 1 for the winner, split evenly in a shared victory; each game sums to 1.
+        rank: 1 is best; seats that stay equal after both tie-breaks share the mean of their ranks.
+        score: summed ranks of Plot and Cellar.
+        margin: score minus the best other seat's score.
+        cards: number of cards in Plot and Cellar, the first tie-break.
+    """
+
+    win_share: NDArray[np.float32]
+    rank: NDArray[np.float32]
+    score: NDArray[np.float32]
+    margin: NDArray[np.float32]
+    cards: NDArray[np.float32]
+
+    def take(self, rows: NDArray[np.integer]) -> Outcome:
+        """The results of some of the games."""
+        return Outcome(**{name: values[rows] for name, values in vars(self).items()})
+
+
+def outcome(state: State, rows: Int64) -> Outcome:
+    """Results of ``rows`` as if their games ended now (holdings as they lie)."""
+    held = holdings(state, rows)
+    score = ranks_of(held).astype(np.int32)
+    cards = np.bitwise_count(held).astype(np.int32)
+    # At most 53 cards, so the score decides and the number of cards breaks its ties.
+    order = score * 64 + cards
+    best = order.max(axis=1, keepdims=True)
+    winners = order == best
+    better = (order[:, None, :] > order[:, :, None]).sum(axis=2)
+    equal = (order[:, None, :] == order[:, :, None]).sum(axis=2)
+    players = score.shape[1]
+    others = np.where(np.eye(players, dtype=np.bool_), -1, score[:, None, :]).max(axis=2)
+
+    def f32(values: NDArray[np.generic]) -> NDArray[np.float32]:
+        return values.astype(np.float32)
+
+    return Outcome(
+        win_share=f32(winners / winners.sum(axis=1, keepdims=True)),
+        rank=f32(1 + better + (equal - 1) / 2),
+        score=f32(score),
+        margin=f32(score - others),
+        cards=f32(cards),
+    )
+
+
+#: What a seat may be rewarded with at the end of a game.
+REWARDS = ("win_share", "margin", "rank")
+
+
+def reward(result: Outcome, kind: str) -> NDArray[np.float32]:
+    """Zero-sum reward ``float32[n, P]`` of finished games.
+
+    ``win_share``: share of the victory minus par (1 / players). ``margin``: score minus the mean
+    score of the table, in units of 100 points. ``rank``: evenly spaced from +1 (first) to -1 (last).
+    """
+    players = result.score.shape[1]
+    if kind == "win_share":
+        return result.win_share - np.float32(1 / players)
+    if kind == "margin":
+        return (result.score - result.score.mean(axis=1, keepdims=True)) / np.float32(100)
+    if kind == "rank":
+        return 1 - 2 * (result.rank - 1) / np.float32(players - 1)
+    raise ValueError(f"reward {kind!r} is none of {', '.join(REWARDS)}")

@@ -1,0 +1,447 @@
+"""The rules: a game from setup through its years to the final score, in the printed order.
+
+Every function takes a :class:`~kolkhoz_env.state.State` and the rows (games) it applies to and
+changes these games in place; rows of one call may be in different years. A decision function
+takes the action of each row and leaves the games at the next decision or at their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kolkhoz_env.cards import (
+    BIT,
+    CROP,
+    CROP_ACTION,
+    CROP_BITS,
+    NO_CROP,
+    NUM_CROPS,
+    PASS,
+    RANK,
+    SABOTEUR,
+    SABOTEUR_BIT,
+    U64,
+    single_card,
+)
+from kolkhoz_env.deal import Dealer, first_planners, hashed_deal, reward_piles
+from kolkhoz_env.requisition import inspect, send_chosen
+from kolkhoz_env.rules import (
+    ASSIGN,
+    OVER,
+    PLAY,
+    REQUISITION,
+    SWAP_GIVE,
+    SWAP_TAKE,
+    TRUMP,
+    Rules,
+)
+from kolkhoz_env.state import (
+    COUNTER,
+    EMPTY,
+    PLACE_PUBLIC,
+    PLACE_SINCE,
+    PLACE_SWAPPED,
+    SWAP_CELLAR,
+    SWAP_PASS,
+    SWAP_PLOT,
+    Int8,
+    Int64,
+    State,
+    UInt64,
+)
+
+#: Crops that a card stands for as bits: its own, or all four for the Saboteur.
+_CROP_SET = np.array([1 << int(c) if c < NO_CROP else 15 for c in CROP], dtype=np.uint8)
+#: ``uint8[5, 5, 53]`` by trump, led crop and card: the higher strength wins the trick, 0 never
+#: wins. Every trump beats the Saboteur, which beats every nontrump.
+_STRENGTH = np.zeros((5, 5, 53), dtype=np.uint8)
+for _crop in range(NUM_CROPS):
+    _cards = slice(13 * _crop, 13 * _crop + 13)
+    _STRENGTH[:, _crop, _cards] = np.arange(1, 14)
+    _STRENGTH[_crop, :, _cards] = np.arange(21, 34)
+_STRENGTH[:, :, SABOTEUR] = 20
+#: ``uint8[16, 8]``: what is publicly known of a card banked with these voids shown. The Saboteur
+#: follows every crop, so whoever did not follow does not hold it.
+_BANKED = np.array(
+    [[0, 0, 0, *(0 if v >> c & 1 else 13 for c in range(4)), v == 0] for v in range(16)],
+    dtype=np.uint8,
+)
+
+
+@dataclass(frozen=True)
+class Course:
+    """How games run: their rules, where deals come from, and who is told of a year's end.
+
+    ``year_ended(state, rows)`` is called after requisition and after the unclaimed rewards went
+    North, before anything of the year is cleared.
+    """
+
+    rules: Rules
+    dealer: Dealer = hashed_deal
+    year_ended: Callable[[State, Int64], None] | None = None
+
+
+# Setup ---------------------------------------------------------------------------------------
+
+
+def set_up(
+    state: State,
+    rows: Int64,
+    course: Course,
+    key: UInt64,
+    piles: Int8 | None = None,
+    first_planner: Int8 | None = None,
+) -> None:
+    """Begin new games in ``rows``: reward piles, first Planner, then Year 1.
+
+    ``key`` is ``uint64[n]``; ``piles`` ``int8[n, 4, 5]`` and ``first_planner`` ``int8[n]`` are
+    drawn from it unless given.
+    """
+    rules = course.rules
+    state.key[rows] = key
+    state.piles[rows] = reward_piles(key, rules) if piles is None else piles
+    drawn = first_planners(key, rules) if first_planner is None else first_planner
+    state.planner[rows] = drawn
+    state.year[rows] = 1
+    state.decision[rows] = 0
+    for cleared in (state.hands, state.dealt, state.plots, state.north, state.seen):
+        cleared[rows] = 0
+    for cleared in (state.places, state.totals):
+        cleared[rows] = 0
+    state.cellars[rows] = EMPTY
+    begin_year(state, rows, course)
+
+
+# Planning ------------------------------------------------------------------------------------
+
+
+def begin_year(state: State, rows: Int64, course: Course) -> None:
+    """Clear the table, deal, reveal the four rewards; in the Famine reveal trump as well."""
+    for cleared in (state.medals, state.hours, state.fields, state.swaps, state.voids):
+        cleared[rows] = 0
+    for cleared in (state.claimed, state.failed, state.inspected, state.cursor):
+        cleared[rows] = 0
+    state.known[rows] = EMPTY
+    state.tied[rows] = 0
+    state.to_send[rows] = 0
+    state.trick_number[rows] = 0
+    state.trump[rows] = NO_CROP
+    state.leader[rows] = (state.planner[rows] + 1) % state.players
+    _clear_trick(state, rows)
+
+    famine = state.year[rows] == course.rules.famine_year
+    for group, is_famine in ((rows[~famine], False), (rows[famine], True)):
+        if group.size:
+            _deal(state, group, course, is_famine)
+
+
+def _deal(state: State, rows: Int64, course: Course, famine: bool) -> None:
+    hands, turned_up = course.dealer(state, rows, course.rules)
+    year = state.year[rows]
+    state.hands[rows] = hands
+    state.dealt[rows, :, year - 1] = hands
+    revealed = np.bitwise_or.reduce(BIT[state.piles[rows, :, year - 1]], axis=1)
+    state.rewards[rows] = revealed
+    if famine:
+        state.north[rows] |= BIT[turned_up]
+        state.trump[rows] = CROP[turned_up]  # the Saboteur's crop is NO_CROP: no trump
+    face_up = revealed | state.north[rows] | np.bitwise_or.reduce(state.plots[rows], axis=1)
+    state.seen[rows, year - 1] = face_up
+    if famine:
+        _begin_swaps(state, rows, course.rules)
+    else:
+        state.phase[rows] = TRUMP
+        state.seat[rows] = state.planner[rows]
+
+
+def choose_trump(state: State, rows: Int64, actions: Int64, course: Course) -> None:
+    """The Planner names the trump crop of the year."""
+    crop = actions - CROP_ACTION
+    state.trump[rows] = crop
+    state.totals[rows, state.seat[rows], COUNTER["trump_wheat"] + crop] += 1
+    _begin_swaps(state, rows, course.rules)
+
+
+# Swapping ------------------------------------------------------------------------------------
+
+
+def _begin_swaps(state: State, rows: Int64, rules: Rules) -> None:
+    swapping = state.year[rows] > 1 if rules.swaps else np.zeros(rows.size, dtype=np.bool_)
+    _begin_tricks(state, rows[~swapping])
+    _next_swap(state, rows[swapping])
+
+
+def _next_swap(state: State, rows: Int64) -> None:
+    """The next seat in swap order that holds a Plot or Cellar card, else the first trick."""
+    if not rows.size:
+        return
+    order = np.arange(state.players)
+    seats = (state.planner[rows, None] + 1 + order) % state.players
+    holds = (state.plots[rows] != 0) | (state.cellars[rows] != EMPTY).any(axis=2)
+    waiting = np.take_along_axis(holds, seats, axis=1) & (order >= state.cursor[rows, None])
+    found = waiting.any(axis=1)
+    first = waiting.argmax(axis=1)
+    there, position = rows[found], first[found]
+    state.phase[there] = SWAP_TAKE
+    state.cursor[there] = position
+    state.seat[there] = seats[found, position]
+    _begin_tricks(state, rows[~found])
+
+
+def swap_take(state: State, rows: Int64, actions: Int64, course: Course) -> None:
+    """A seat picks the Plot or Cellar card that it wants in hand, or declines."""
+    declines = actions == PASS
+    passed = rows[declines]
+    state.swaps[passed, state.seat[passed]] = SWAP_PASS
+    state.cursor[passed] += 1
+    _next_swap(state, passed)
+
+    rows, cards = rows[~declines], actions[~declines]
+    if not rows.size:
+        return
+    seats = state.seat[rows]
+    state.taken[rows] = cards
+    in_plot = (state.plots[rows, seats] & BIT[cards]) != 0
+    place = (state.cellars[rows, seats] == cards[:, None]).argmax(axis=1)
+    state.swaps[rows, seats] = np.where(in_plot, SWAP_PLOT, SWAP_CELLAR + place)
+    state.phase[rows] = SWAP_GIVE
+
+
+def swap_give(state: State, rows: Int64, actions: Int64, course: Course) -> None:
+    """The hand card takes the place of the picked one; a Plot stays face-up, a Cellar face-down."""
+    seats = state.seat[rows]
+    taken = state.taken[rows].astype(np.int64)
+    state.hands[rows, seats] ^= BIT[actions] | BIT[taken]
+    state.totals[rows, seats, COUNTER["swaps"]] += 1
+    state.totals[rows, seats, COUNTER["swap_gain"]] += RANK[actions] - RANK[taken]
+
+    plot = state.swaps[rows, seats] == SWAP_PLOT
+    r, s = rows[plot], seats[plot]
+    state.plots[r, s] ^= BIT[actions[plot]] | BIT[taken[plot]]
+    state.known[r, s] = taken[plot]
+    state.seen[r, state.year[r] - 1] |= BIT[actions[plot]]
+
+    r, s = rows[~plot], seats[~plot]
+    place = state.swaps[r, s] - SWAP_CELLAR
+    # A card whose face was known in the Cellar is known in the hand.
+    public = state.places[r, s, place, PLACE_PUBLIC] == 1
+    state.known[r[public], s[public]] = taken[~plot][public]
+    state.cellars[r, s, place] = actions[~plot]
+    state.places[r, s, place] = _BANKED[0]
+    state.places[r, s, place, PLACE_SWAPPED] = 1
+    state.places[r, s, place, PLACE_SINCE] = state.year[r]
+
+    state.taken[rows] = EMPTY
+    state.cursor[rows] += 1
+    _next_swap(state, rows)
+
+
+# Trick-taking --------------------------------------------------------------------------------
+
+
+def _begin_tricks(state: State, rows: Int64) -> None:
+    leader = (state.planner[rows] + 1) % state.players
+    state.cursor[rows] = 0
+    state.leader[rows] = leader
+    state.seat[rows] = leader
+    state.phase[rows] = PLAY
+
+
+def _clear_trick(state: State, rows: Int64) -> None:
+    state.trick[rows] = EMPTY
+    state.led[rows] = NO_CROP
+    for cleared in (state.trick_size, state.crops, state.best, state.winner, state.assigned):
+        cleared[rows] = 0
+    state.taken[rows] = EMPTY
+
+
+def play_card(state: State, rows: Int64, actions: Int64, course: Course) -> None:
+    """A seat plays a hand card; the last card of the trick names the Brigadier."""
+    players = state.players
+    seat = state.seat[rows]
+    size = state.trick_size[rows]
+    bit = BIT[actions]
+    at_seat = rows * players + seat
+    state.hands.ravel()[at_seat] ^= bit
+    shown = at_seat[state.known.ravel()[at_seat] == actions]
+    state.known.ravel()[shown] = EMPTY
+    state.trick.ravel()[rows * players + size] = actions
+    state.seen.ravel()[rows * 5 + (state.year[rows] - 1)] |= bit
+    state.crops[rows] |= _CROP_SET[actions]
+
+    led, crop = state.led[rows], CROP[actions]
+    strays = np.flatnonzero((led != NO_CROP) & (crop != led) & (crop != NO_CROP))
+    state.voids.ravel()[at_seat[strays]] |= (1 << led[strays]).astype(np.uint8)
+    led = np.where(size == 0, crop, led)
+    state.led[rows] = led
+
+    strength = _STRENGTH[state.trump[rows], led, actions]
+    beats = np.flatnonzero(strength > state.best[rows])
+    state.best[rows[beats]] = strength[beats]
+    state.winner[rows[beats]] = seat[beats]
+
+    size = size + 1
+    state.trick_size[rows] = size
+    full = size == players
+    following = seat + 1
+    following[following == players] = 0
+    state.seat[rows] = following
+    done = rows[full]
+    if done.size:
+        brigadier = state.winner[done]
+        state.seat[done] = brigadier
+        state.medals.ravel()[done * players + brigadier] += 1
+        state.phase[done] = ASSIGN
+
+
+# Assigning Workers and completing fields -----------------------------------------------------
+
+
+def assign_card(state: State, rows: Int64, actions: Int64, course: Course) -> None:
+    """The Brigadier sends the next card of the trick to a field, which may complete."""
+    players = state.players
+    place = state.assigned[rows]
+    card = state.trick.ravel()[rows * players + place]
+    at_field = rows * NUM_CROPS + (actions - CROP_ACTION)
+    state.fields.ravel()[at_field] |= BIT[card]
+    hours = state.hours.ravel()[at_field] + RANK[card]
+    state.hours.ravel()[at_field] = hours
+
+    met = np.flatnonzero(hours >= course.rules.field_quota)
+    if met.size:
+        _claim_rewards(state, rows[met], actions[met] - CROP_ACTION)
+    sabotaged = rows[card == SABOTEUR]
+    if sabotaged.size:
+        state.totals[sabotaged, state.seat[sabotaged], COUNTER["saboteurs"]] += 1
+
+    place = place + 1
+    state.assigned[rows] = place
+    finished = rows[place == players]
+    if finished.size:
+        _finish_trick(state, finished, course)
+
+
+def _claim_rewards(state: State, rows: Int64, crops: Int64) -> None:
+    """Pay the rewards of fields at their quota, once a year, to the Brigadier's Plot."""
+    bit = (1 << crops).astype(np.uint8)
+    first = (state.claimed[rows] & bit) == 0
+    rows, crops, bit = rows[first], crops[first], bit[first]
+    reward = state.rewards[rows] & CROP_BITS[crops]
+    seats = state.seat[rows]
+    state.claimed[rows] |= bit
+    state.rewards[rows] ^= reward
+    state.plots[rows, seats] |= reward
+    state.totals[rows, seats, COUNTER["fields_completed"]] += 1
+    state.totals[rows, seats, COUNTER["reward_ranks"]] += RANK[single_card(reward)]
+
+
+def _finish_trick(state: State, rows: Int64, course: Course) -> None:
+    rules = course.rules
+    brigadier = state.seat[rows]
+    state.leader[rows] = brigadier
+    number = state.trick_number[rows] + 1
+    state.trick_number[rows] = number
+    state.phase[rows] = PLAY
+    last = number == rules.tricks - (state.year[rows] == rules.famine_year)
+    _clear_trick(state, rows)
+    ended = rows[last]
+    if ended.size:
+        _bank(state, ended)
+        _identify_failed_fields(state, ended, course)
+
+
+# The end of the year -------------------------------------------------------------------------
+
+
+def _bank(state: State, rows: Int64) -> None:
+    """The last card of each hand goes face-down to the Cellar place of the year."""
+    hands = state.hands[rows]
+    place = state.year[rows] - 1
+    cards = single_card(hands)
+    state.cellars[rows, :, place] = cards
+    facts = _BANKED[state.voids[rows]]
+    facts[:, :, PLACE_SINCE] = state.year[rows, None]
+    facts[:, :, PLACE_PUBLIC] = state.known[rows] != EMPTY
+    state.places[rows, :, place] = facts
+    state.totals[rows, :, COUNTER["banked_ranks"]] += RANK[cards]
+    state.hands[rows] = 0
+    state.known[rows] = EMPTY
+
+
+def _identify_failed_fields(state: State, rows: Int64, course: Course) -> None:
+    rules = course.rules
+    short = state.hours[rows] < rules.field_quota
+    sabotaged = (state.fields[rows] & SABOTEUR_BIT) != 0
+    failed = (short | sabotaged)[:, : rules.crops]
+    state.failed[rows] = failed @ (1 << np.arange(rules.crops, dtype=np.uint8))
+    medals = state.medals[rows]
+    hero = (medals == state.trick_number[rows, None]) & rules.hero_of_labor
+    inspected = np.where(hero.any(axis=1, keepdims=True), ~hero, medals > 0)
+    state.inspected[rows] = inspected @ (1 << np.arange(rules.players, dtype=np.uint8))
+    state.totals[rows, :, COUNTER["fields_failed"]] += failed.sum(axis=1, dtype=np.int16)[:, None]
+    state.totals[rows, :, COUNTER["medals"]] += medals
+    state.totals[rows, :, COUNTER["heroes"]] += hero
+    state.totals[rows, :, COUNTER["inspections"]] += inspected
+    _requisition(state, rows, course)
+
+
+def _requisition(state: State, rows: Int64, course: Course) -> None:
+    """Inspect the remaining seats in order; stop where an owner has a choice."""
+    chooses = inspect(state, rows)
+    owners = rows[chooses]
+    state.phase[owners] = REQUISITION
+    done = rows[~chooses]
+    if done.size:
+        _clean_up(state, done, course)
+
+
+def requisition_card(state: State, rows: Int64, actions: Int64, course: Course) -> None:
+    """The owner sends one of the cards tied at the cutoff North."""
+    finished = send_chosen(state, rows, actions)
+    _requisition(state, rows[finished], course)
+
+
+def _clean_up(state: State, rows: Int64, course: Course) -> None:
+    """Unclaimed rewards go North, the Planner passes left; after the last year the game ends."""
+    state.north[rows] |= state.rewards[rows]
+    state.rewards[rows] = 0
+    if course.year_ended is not None:
+        course.year_ended(state, rows)
+    last = state.year[rows] == course.rules.years
+    _finish_game(state, rows[last])
+    rows = rows[~last]
+    if rows.size:
+        state.year[rows] += 1
+        state.planner[rows] = (state.planner[rows] + 1) % state.players
+        begin_year(state, rows, course)
+
+
+def _finish_game(state: State, rows: Int64) -> None:
+    state.phase[rows] = OVER
+    state.seat[rows] = -1
+    kept = RANK[state.cellars[rows]].sum(axis=2, dtype=np.int16)
+    state.totals[rows, :, COUNTER["banked_kept"]] = kept
+
+
+#: Decision function by phase code.
+DECIDE = {
+    TRUMP: choose_trump,
+    SWAP_TAKE: swap_take,
+    SWAP_GIVE: swap_give,
+    PLAY: play_card,
+    ASSIGN: assign_card,
+    REQUISITION: requisition_card,
+}
+
+
+def advance(state: State, rows: Int64, actions: Int64, course: Course) -> None:
+    """Carry out one legal decision in each of ``rows``, games in any mixture of phases."""
+    state.decision[rows] += 1
+    phases = state.phase[rows]
+    for phase, decide in DECIDE.items():
+        chosen = np.flatnonzero(phases == phase)
+        if chosen.size:
+            decide(state, rows[chosen], actions[chosen], course)
