@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from kolkhoz_env.cards import NUM_ACTIONS, action_name
 from kolkhoz_env.observation import ObservationTable, Symmetry, observation_table
+from kolkhoz_env.recorder import Recorder
 from kolkhoz_env.rules import PHASES, Rules
 from kolkhoz_env.state import COUNTERS
 from kolkhoz_env.vector import VectorKolkhoz
@@ -64,6 +65,10 @@ class KolkhozGame:
         rules = replace(self.rules, auto_forced=auto_forced)
         numbers = list(games) if not hasattr(games, "__len__") else games
         return VectorKolkhoz(len(numbers), seed=seed, rules=rules, games=numbers, restart=restart)
+
+    def recorder(self, table: VectorKolkhoz) -> Recorder:
+        """The table, whose games have not begun, with a keeper of records around it."""
+        return Recorder(table)
 
 
 def make_game(rules: Mapping[str, Any] | None = None) -> KolkhozGame:
