@@ -50,7 +50,7 @@ def uniform(keys: NDArray[np.uint64], columns: int, purpose: int = 0) -> NDArray
     Draws of different `purpose` (a number of your choice) are independent of each other.
     """
     with np.errstate(over="ignore"):
-        base = mix(keys ^ mix(np.uint64(purpose) + _GOLDEN))
+        base = mix(keys ^ mix(np.array(purpose, dtype=np.uint64) + _GOLDEN))
         steps = (np.arange(1, columns + 1, dtype=np.uint64)) * _GOLDEN
         bits = mix(base[:, None] + steps[None, :])
     return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53

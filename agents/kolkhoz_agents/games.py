@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import Any
@@ -32,8 +34,13 @@ def make_game(name: str = "kolkhoz", rules: Mapping[str, Any] | None = None) -> 
 
 
 def load_object(text: str, what: str) -> Any:
-    """The object that `package.module:name` means; EvaluationError if there is none."""
+    """The object that `package.module:name` means; EvaluationError if there is none.
+
+    Modules of the current folder are found too, after the installed ones.
+    """
     module_name, _, name = text.partition(":")
+    if not {"", os.getcwd()} & set(sys.path):
+        sys.path.append(os.getcwd())
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:

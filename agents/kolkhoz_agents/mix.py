@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -27,7 +26,7 @@ class MixAgent:
         """
         given = {key: text for key, text in parts.items() if text}
         self.name = "mix:" + ",".join(f"{key}={_quoted(text)}" for key, text in given.items())
-        who = phase_texts(game.phases, given)
+        who = phase_texts(game, given)
         texts = list(dict.fromkeys(who))
         self.agents: list[Agent] = [make_agent(text, game) for text in texts]
         self.part_of_phase = np.array([texts.index(text) for text in who])
@@ -40,8 +39,8 @@ class MixAgent:
     def options_for(cls, game: Game) -> tuple[Option, ...]:
         """One option for each group of phases of `game`, and `rest`."""
         options = [
-            Option(key, str, "", f"the agent for {' and '.join(_covered(game.phases, key))}")
-            for key in phase_keys(game.phases)
+            Option(key, str, "", f"the agent for {' and '.join(phases)}")
+            for key, phases in phase_keys(game).items()
         ]
         return (*options, Option(REST, str, "", "the agent for all phases not named"))
 
@@ -58,26 +57,19 @@ class MixAgent:
         return actions
 
 
-def phase_keys(phases: Sequence[str]) -> list[str]:
-    """What may be named: a group (`swap` for `swap_take` and `swap_give`), then single phases."""
-    heads = [phase.partition("_")[0] for phase in phases]
-    groups = [head for head in dict.fromkeys(heads) if heads.count(head) > 1 and head not in phases]
-    return [
-        *dict.fromkeys(h if h in groups else p for h, p in zip(heads, phases, strict=True)),
-        *(p for h, p in zip(heads, phases, strict=True) if h in groups),
-    ]
+def phase_keys(game: Game) -> dict[str, tuple[str, ...]]:
+    """What may be named, and the phases that it covers: single phases and the game's groups."""
+    groups: dict[str, tuple[str, ...]] = dict(getattr(game, "phase_groups", {}))
+    return {**{phase: (phase,) for phase in game.phases}, **groups}
 
 
-def _covered(phases: Sequence[str], key: str) -> list[str]:
-    return [phase for phase in phases if phase == key or phase.startswith(key + "_")]
-
-
-def phase_texts(phases: Sequence[str], parts: dict[str, str]) -> list[str]:
+def phase_texts(game: Game, parts: dict[str, str]) -> list[str]:
     """The agent's text for each phase; a single phase's own option goes before its group's."""
+    covers = phase_keys(game)
     result = []
-    for phase in phases:
-        keys = [key for key in parts if phase in _covered(phases, key)]
-        key = max(keys, key=len, default=REST)
+    for phase in game.phases:
+        groups = [key for key in parts if phase in covers.get(key, ())]
+        key = phase if phase in parts else next(iter(groups), REST)
         if key not in parts:
             raise AgentError(
                 f"agent 'mix': nobody plays the phase {phase!r}; name an agent for it or rest=AGENT"

@@ -187,7 +187,7 @@ class Table(Protocol):
 
 
 class Recorder(Protocol):
-    """A table that also keeps what was played. Optional: see `Game.recorder` in docs."""
+    """A table that also keeps what was played, made by `Game.recorder`."""
 
     def record(self, row: int) -> dict[str, Any]:
         """The game of one row so far, JSON-able."""
@@ -195,7 +195,11 @@ class Recorder(Protocol):
 
 
 class Game(Protocol):
-    """The rules of a game as the lab sees them."""
+    """The rules of a game as the lab sees them.
+
+    Optional: `phase_groups`, a mapping of names to phases that are studied together, and
+    `recorder(table) -> Recorder`, a keeper of records around a fresh table.
+    """
 
     @property
     def name(self) -> str: ...

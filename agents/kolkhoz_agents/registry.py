@@ -95,7 +95,7 @@ def shipped_bots() -> list[str]:
 
 def bot_options() -> tuple[Option, ...]:
     """The options that any bot takes."""
-    options: tuple[Option, ...] = importlib.import_module("kolkhoz_agents.bots").BOT_OPTIONS
+    options: tuple[Option, ...] = importlib.import_module("kolkhoz_agents.bots").Bot.options
     return options
 
 
@@ -196,7 +196,8 @@ def _make_bot(folder: Path, rest: str, text: str, game: Game) -> Agent:
     where = f"agent {text!r}"
     given = split_options(rest, where) if rest else {}
     options = check_options(given, bot_options(), where)
-    return _check_agent(bots.load_bot(folder, game, **options), where)
+    bot = bots.make_bot(game, folder, name=text, make_agent=make_agent, **options)
+    return _check_agent(bot, where)
 
 
 def _make_foreign(head: str, rest: str, text: str, game: Game) -> Agent:

@@ -1,0 +1,185 @@
+"""A match in progress: its pieces played, saved, resumed and shown while they run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolkhoz_agents.errors import EvaluationError
+from kolkhoz_agents.referee import METRICS, Played, Referee
+from kolkhoz_agents.results import Results, check_same, load_results, save_results
+from kolkhoz_agents.workers import MatchSpec, Tick, play_pieces
+
+BATCH = 4096
+"""Games side by side in a piece, unless an agent's `batch` asks for fewer."""
+
+SAVE_SECONDS = 30.0
+
+
+class Progress(Protocol):
+    """Who hears how a match goes on."""
+
+    def start(self, deals: int, total: int) -> None: ...
+    def decisions(self, count: int) -> None: ...
+    def deals(self, count: int) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Silent:
+    """A progress that nobody watches."""
+
+    def start(self, deals: int, total: int) -> None: ...
+    def decisions(self, count: int) -> None: ...
+    def deals(self, count: int) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Match:
+    """Deals of one spec, played piece by piece into `results`."""
+
+    def __init__(
+        self,
+        spec: MatchSpec,
+        *,
+        referee: Referee | None = None,
+        workers: int = 1,
+        state: str | os.PathLike[str] | None = None,
+        records: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """`referee` (made of the spec if None) plays when one process is enough.
+
+        `state` is a file to go on from if it exists, and to save to. Raises AgentError or
+        EvaluationError for an agent or file that doesn't fit.
+        """
+        self.spec = replace(spec, records=records is not None)
+        self.referee = referee or self.spec.referee()
+        self.workers = workers
+        self.state = None if state is None else Path(state)
+        self.progress = progress or Silent()
+        self.chunk = _deals_at_once(self.referee)
+        self.results = self._load()
+        self.records = None if records is None else RecordParts(Path(records))
+        if self.records:
+            self.records.check(self.results.deals)
+        self._saved = monotonic()
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What makes this match the same as another: for state files."""
+        spec = self.spec
+        return {
+            "game": spec.game,
+            "rules": self.referee.game.rules_dict(),
+            "agents": list(spec.agents),
+            "seatings": spec.seatings.tolist(),
+            "seed": spec.seed,
+            "on_fault": spec.on_fault,
+        }
+
+    def play_to(self, deals: int) -> None:
+        """Plays what is missing of the deals 0 .. deals-1.
+
+        On Ctrl-C or a fault what was finished is kept and saved, then the exception goes on.
+        """
+        pieces = list(self.results.missing(deals, self.chunk))
+        if not pieces:
+            return
+        finished: list[Played] = []
+        self.progress.start(deals - sum(map(len, pieces)), deals)
+        try:
+            for played in self._play(pieces):
+                finished.append(replace(played, records=[]))
+                if self.records:
+                    self.records.add(played)
+                self.progress.deals(len(played.deals))
+                if monotonic() - self._saved > SAVE_SECONDS:
+                    self._keep(finished)
+        finally:
+            self.progress.stop()
+            self._keep(finished)
+
+    def _play(self, pieces: Sequence[NDArray[np.int64]]) -> Iterator[Played]:
+        tick: Tick = self.progress.decisions
+        if self.workers == 1 or len(pieces) == 1:
+            for piece in pieces:
+                yield self.referee.play(piece, tick)
+        else:
+            yield from play_pieces(self.spec, pieces, self.workers, tick)
+
+    def _keep(self, finished: list[Played]) -> None:
+        self.results.add(finished)
+        finished.clear()
+        self._saved = monotonic()
+        if self.state:
+            self.save(self.state)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a state file that `--resume` goes on from."""
+        save_results(path, self.results, self.meta)
+
+    def _load(self) -> Results:
+        if self.state and self.state.exists():
+            results, meta = load_results(self.state)
+            check_same(self.state, meta, self.meta)
+            return results
+        game = self.referee.game
+        figures = len(METRICS) + len(game.statistics)
+        count = len(self.referee.seatings)
+        return Results.empty(count, game.num_seats, figures, len(self.referee.agents))
+
+
+def _deals_at_once(referee: Referee) -> int:
+    batch = min([BATCH, *(getattr(agent, "batch", BATCH) for agent in referee.agents)])
+    return max(int(batch) // len(referee.seatings), 1)
+
+
+class RecordParts:
+    """Records on their way into one file: a part for each piece, put together in order of deals."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.folder = path.with_name(path.name + ".parts")
+
+    def check(self, deals: NDArray[np.int64]) -> None:
+        """Raise EvaluationError unless the parts hold exactly the deals that are finished."""
+        found = [int(n) for part in self._parts() for n in part.stem.split("-")[1:]]
+        if not len(deals) and found:
+            shutil.rmtree(self.folder)
+        elif sum(found) != len(deals):
+            raise EvaluationError(
+                f"{self.folder}: holds the records of {sum(found)} deals where {len(deals)} are "
+                "finished; leave out --records, or begin anew without --resume"
+            )
+
+    def add(self, played: Played) -> None:
+        """Keep the records of one piece."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        name = f"{int(played.deals[0]):012d}-{len(played.deals)}.jsonl"
+        lines = [json.dumps(record, separators=(",", ":")) + "\n" for record in played.records]
+        aside = self.folder / f".{name}.part"
+        aside.write_text("".join(lines), encoding="utf-8")
+        os.replace(aside, self.folder / name)
+
+    def gather(self, *, complete: bool) -> None:
+        """Write the file; the parts stay if the match is not complete."""
+        aside = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        with open(aside, "wb") as file:
+            for part in self._parts():
+                with open(part, "rb") as source:
+                    shutil.copyfileobj(source, file)
+        os.replace(aside, self.path)
+        if complete and self.folder.exists():
+            shutil.rmtree(self.folder)
+
+    def _parts(self) -> list[Path]:
+        return sorted(self.folder.glob("[0-9]*.jsonl")) if self.folder.is_dir() else []

@@ -1,0 +1,160 @@
+"""What `evaluate` and `tournament` share: their options, and how a match ends."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kolkhoz_env.errors import KolkhozError
+from kolkhoz_train.cli.common import natural_int, player_count, positive_int, write_json
+
+if TYPE_CHECKING:
+    from kolkhoz_agents.evaluation import Settings
+    from kolkhoz_agents.faults import Fault
+    from kolkhoz_agents.match import Match
+
+MOST_FAULT_FILES = 20
+
+
+def positive_number(text: str) -> float:
+    """An argument that is a number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not number > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} should be a number above 0")
+    return number
+
+
+def add_match_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that plays a match."""
+    parser.add_argument("--players", type=player_count, help="seats at a table (default 4)")
+    parser.add_argument("--deals", type=positive_int, help="deals to play (default 1000)")
+    parser.add_argument(
+        "--until-width",
+        type=positive_number,
+        metavar="W",
+        help="play until every 95%% interval of a win share is W wide, such as 0.01",
+    )
+    parser.add_argument("--seed", type=natural_int, default=0, help="names the decks (default 0)")
+    parser.add_argument("--workers", type=positive_int, help="processes (default: one a processor)")
+    parser.add_argument("--json", metavar="FILE", help="write the result here ('-': to stdout)")
+    parser.add_argument("--records", metavar="FILE", help="write a record of every game here")
+    parser.add_argument(
+        "--resume", metavar="FILE", help="go on from this file if it exists; save to it"
+    )
+    parser.add_argument(
+        "--on-fault",
+        choices=("stop", "forfeit"),
+        default="stop",
+        help="what follows when an agent fails: the match stops, or its seat loses the game",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=positive_number,
+        default=600.0,
+        metavar="S",
+        help="seconds that an agent may take for one call, a batch of decisions (default 600)",
+    )
+    parser.add_argument(
+        "--faults", metavar="DIR", default="faults", help="where faults are described (faults)"
+    )
+    add_game_options(parser)
+
+
+def add_game_options(parser: argparse.ArgumentParser) -> None:
+    """The options that choose another game or other rules."""
+    parser.add_argument("--game", default="kolkhoz", help="a registered game, or module:factory")
+    parser.add_argument(
+        "--rule",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="another rule than the printed one, such as hero_of_labor=false",
+    )
+
+
+def rules_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The rules that `--players` and `--rule` ask for."""
+    rules: dict[str, Any] = {}
+    for text in arguments.rule:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise KolkhozError(f"--rule {text}: should have the form NAME=VALUE")
+        try:
+            rules[name] = json.loads(value)
+        except ValueError:
+            rules[name] = value
+    if getattr(arguments, "players", None) is not None:
+        rules["players"] = arguments.players
+    return rules
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """The settings of a match, shown on stderr while it runs."""
+    from rich.console import Console
+
+    from kolkhoz_agents.display import Watch
+    from kolkhoz_agents.evaluation import Settings
+
+    return Settings(
+        game=arguments.game,
+        rules=rules_of(arguments),
+        deals=arguments.deals,
+        until_width=arguments.until_width,
+        seed=arguments.seed,
+        workers=arguments.workers,
+        on_fault=arguments.on_fault,
+        limit=arguments.time_limit,
+        records=arguments.records,
+        state=arguments.resume,
+        progress=Watch(Console(stderr=True)),
+    )
+
+
+def finish(
+    arguments: argparse.Namespace,
+    result: dict[str, Any],
+    tables: Sequence[Any],
+    match: Match,
+    faults: Sequence[Fault],
+) -> int:
+    """Print and write a result; the exit status says whether the match was played to its end."""
+    from rich.console import Console
+
+    if arguments.json == "-":
+        print(json.dumps(result, indent=2, allow_nan=False))
+    else:
+        for table in tables:
+            Console().print(table)
+    if arguments.json and arguments.json != "-":
+        write_json(arguments.json, result)
+    _report_faults(faults, Path(arguments.faults))
+    if result["stopped"] is None:
+        return 0
+    path = arguments.resume or f"{arguments.command}-{arguments.seed}.npz"
+    match.save(path)
+    again = sys.argv[1:] if arguments.resume else [*sys.argv[1:], "--resume", path]
+    _say(f"{result['deals']:,} deals were finished and are in {path}; to go on:")
+    _say(f"  {shlex.join(['kolkhoz', *again])}")
+    return 130 if result["stopped"] == "interrupted" else 1
+
+
+def _report_faults(faults: Sequence[Fault], folder: Path) -> None:
+    for fault in faults[:MOST_FAULT_FILES]:
+        place = fault.position
+        name = f"fault-deal{place['deal']}-seat{fault.seat}-decision{place['decision']}.json"
+        write_json(folder / name, fault.as_dict())
+        _say(f"kolkhoz: {fault.line()}; described in {folder / name}")
+    if len(faults) > MOST_FAULT_FILES:
+        _say(f"kolkhoz: and {len(faults) - MOST_FAULT_FILES:,} faults more")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
