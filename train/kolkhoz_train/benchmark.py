@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import copy
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from kolkhoz_agents.games import make_game
 from kolkhoz_agents.protocol import Agent, Decisions, Game, Table
 from kolkhoz_agents.referee import make_decisions
 from kolkhoz_agents.registry import make_agent, shipped_bots
-from kolkhoz_env import VectorKolkhoz, env, raw_env
+from kolkhoz_env import VectorKolkhoz
 
 GAME_LENGTH = 180
 """Steps that a measurement takes at least: a whole game, so that every phase has its share."""
@@ -88,6 +90,8 @@ def state_bytes(players: int) -> int:
 
 def aec(players: int, *, runs: int, seconds: float) -> dict[str, float]:
     """Rates of the PettingZoo environments: `last`, a random legal move, `step`."""
+    from kolkhoz_env import env, raw_env
+
     rates = {}
     for name, make in (("raw_env", raw_env), ("env", env)):
         table = make(players=players)
@@ -147,3 +151,33 @@ def _moments(game: Game) -> list[Table]:
             moments.append(table.take(np.arange(AGENT_BATCH)))
         table.step(random_actions(table.legal_mask(), generator))
     return moments
+
+
+def train(players: int, seconds: float) -> dict[str, Any]:
+    """Learned decisions a second of a short run of the quickstart config, and shares of its time.
+
+    Acting, encoding, stepping, learning, logging and saving count; the evaluation does not.
+    """
+    from rich.console import Console
+
+    from kolkhoz_train.config import read_config
+    from kolkhoz_train.shipped import find_config
+    from kolkhoz_train.train import new_run
+
+    settings = {
+        "game.rules.players": players,
+        "budget.minutes": seconds / 60,
+        "evaluation.every_minutes": 60,
+        "evaluation.final_deals": 2,
+    }
+    config = read_config(
+        find_config("quickstart"), [f"{key}={value}" for key, value in settings.items()]
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        run = new_run(config, Path(folder) / "run", "bench", Console(quiet=True))
+    return {
+        "decisions_per_s": run.record["learned_decisions_per_s"],
+        "threads": run.record["threads"],
+        "decisions": run.record["learned_decisions"],
+        "time_shares": run.record["time_shares"],
+    }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -71,18 +73,30 @@ def seconds(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print as figures come, and write what was measured even if interrupted."""
-    # Before numpy comes in: its matrix products would otherwise take all cores.
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(variable, "1")
     report: dict[str, Any] = {"runs": args.runs, "machine": machine()}
     try:
         for part in dict.fromkeys(args.parts):
-            MEASURES[part](args, report)
+            with one_core() if part != "train" else nullcontext():
+                MEASURES[part](args, report)
     finally:
         if args.json:
             write_json(args.json, report)
             print(f"figures in {args.json}")
     return 0
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep this process, matrix products and all, to one core where the system can do that."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def machine() -> dict[str, Any]:
@@ -159,7 +173,9 @@ def train(args: argparse.Namespace, report: dict[str, Any]) -> None:
 
     print(f"training, decisions a second end to end ({args.train_seconds:.0f} s of quickstart)")
     report["train"] = benchmark.train(args.players, args.train_seconds)
-    line("train", report["train"]["decisions_per_s"])
+    line(f"learned, {report['train']['threads']} threads", report["train"]["decisions_per_s"])
+    for name, share in sorted(report["train"]["time_shares"].items(), key=lambda item: -item[1]):
+        print(f"    {name:<32}{share:>13.1%} of the time")
 
 
 MEASURES = {"engine": engine, "aec": aec, "agents": agents, "train": train}
