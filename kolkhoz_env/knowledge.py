@@ -13,8 +13,6 @@ from kolkhoz_env.legal import as_mask, legal_actions
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import (
     EMPTY,
-    HIDDEN,
-    PLACE_PUBLIC,
     SWAP_CELLAR,
     SWAP_PLOT,
     Bool,
@@ -40,10 +38,10 @@ def redact(state: State, rows: Int64, seats: Int8) -> State:
     own = np.arange(state.players) == seats[:, None]
     known.key[:] = 0
     known.totals[:] = 0
-    known.hands[~own] = 0
-    known.dealt[~own] = 0
-    hidden = ~own[:, :, None] & (known.places[..., PLACE_PUBLIC] == 0) & (known.cellars != EMPTY)
-    known.cellars[hidden] = HIDDEN
+    others = ~own
+    known.hands[others] = 0
+    known.dealt[others] = 0
+    known.cellars[others] = known.faces[others]
     ahead = np.arange(known.piles.shape[2]) >= known.year[:, None]
     known.piles[np.broadcast_to(ahead[:, None, :], known.piles.shape)] = EMPTY
     known.taken[hides_taken(known, seats)] = EMPTY
@@ -59,7 +57,7 @@ def hides_taken(state: State, seats: Int8) -> Bool:
     games = np.arange(state.size)
     zone = state.swaps[games, state.seat]
     place = np.clip(zone - SWAP_CELLAR, 0, 4)
-    public = (zone == SWAP_PLOT) | (state.places[games, state.seat, place, PLACE_PUBLIC] == 1)
+    public = (zone == SWAP_PLOT) | (state.faces[games, state.seat, place] >= 0)
     return (state.seat != seats) & ~public
 
 
@@ -89,17 +87,17 @@ def last_seen_planes(state: State, seats: Int8) -> UInt64:
     return planes
 
 
-def located(state: State, seats: Int8) -> UInt64:
-    """Cards of which each seat knows where they are, ``uint64[n]`` (on a redacted state).
+def unseen(state: State, seats: Int8, deck: int) -> UInt64:
+    """Cards of the ``deck`` whose place each seat does not know, ``uint64[n]``.
 
-    Own hand and Cellar, Plots, North, fields, trick, rewards, faces known in hands and Cellars.
+    Everything that was public in this year still is where the public knows it to be.
     """
     games = np.arange(state.size)
-    cards = np.bitwise_or.reduce(state.plots, axis=1) | state.north | state.rewards
-    cards |= np.bitwise_or.reduce(state.fields, axis=1) | state.hands[games, seats]
-    for faces in (state.trick, state.known, state.cellars.reshape(state.size, -1)):
-        cards |= np.bitwise_or.reduce(BIT[faces], axis=1)
-    return cards
+    own = state.hands[games, seats] | state.seen[games, state.year - 1]
+    cellar = BIT[state.cellars[games, seats]]
+    for place in range(cellar.shape[1]):
+        own |= cellar[:, place]
+    return U64(deck) & ~own
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ class Knowledge:
 
     def unseen(self) -> UInt64:
         """Cards whose place the seat does not know, ``uint64[n]``."""
-        return U64(self.rules.deck) & ~located(self.state, self.seats)
+        return unseen(self.state, self.seats, self.rules.deck)
 
     def hand_sizes(self) -> Int8:
         """Cards in every hand, ``int8[n, P]``."""

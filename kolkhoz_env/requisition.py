@@ -123,6 +123,9 @@ def _send_north(state: State, rows: Int64, send: UInt64) -> None:
     gone = (BIT[cellars] & send[:, :, None]) != 0
     cellars[gone] = EMPTY
     state.cellars[rows] = cellars
+    faces = state.faces[rows]
+    faces[gone] = EMPTY
+    state.faces[rows] = faces
     places = state.places[rows]
     places[gone] = 0
     state.places[rows] = places

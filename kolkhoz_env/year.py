@@ -23,7 +23,6 @@ from kolkhoz_env.cards import (
     RANK,
     SABOTEUR,
     SABOTEUR_BIT,
-    U64,
     single_card,
 )
 from kolkhoz_env.deal import Dealer, first_planners, hashed_deal, reward_piles
@@ -41,6 +40,7 @@ from kolkhoz_env.rules import (
 from kolkhoz_env.state import (
     COUNTER,
     EMPTY,
+    HIDDEN,
     PLACE_PUBLIC,
     PLACE_SINCE,
     PLACE_SWAPPED,
@@ -109,9 +109,10 @@ def set_up(
     state.decision[rows] = 0
     for cleared in (state.hands, state.dealt, state.plots, state.north, state.seen):
         cleared[rows] = 0
-    for cleared in (state.places, state.totals):
+    for cleared in (state.places, state.revealed, state.totals):
         cleared[rows] = 0
     state.cellars[rows] = EMPTY
+    state.faces[rows] = EMPTY
     begin_year(state, rows, course)
 
 
@@ -143,13 +144,16 @@ def _deal(state: State, rows: Int64, course: Course, famine: bool) -> None:
     year = state.year[rows]
     state.hands[rows] = hands
     state.dealt[rows, :, year - 1] = hands
-    revealed = np.bitwise_or.reduce(BIT[state.piles[rows, :, year - 1]], axis=1)
-    state.rewards[rows] = revealed
+    rewards = state.piles[rows, :, year - 1]
+    state.revealed[rows, :, year - 1] = RANK[rewards]
+    state.rewards[rows] = np.bitwise_or.reduce(BIT[rewards], axis=1)
     if famine:
         state.north[rows] |= BIT[turned_up]
         state.trump[rows] = CROP[turned_up]  # the Saboteur's crop is NO_CROP: no trump
-    face_up = revealed | state.north[rows] | np.bitwise_or.reduce(state.plots[rows], axis=1)
-    state.seen[rows, year - 1] = face_up
+    public = state.rewards[rows] | state.north[rows]
+    public |= np.bitwise_or.reduce(state.plots[rows], axis=1)
+    public |= np.bitwise_or.reduce(BIT[state.faces[rows].reshape(rows.size, -1)], axis=1)
+    state.seen[rows, year - 1] = public
     if famine:
         _begin_swaps(state, rows, course.rules)
     else:
@@ -227,9 +231,10 @@ def swap_give(state: State, rows: Int64, actions: Int64, course: Course) -> None
     r, s = rows[~plot], seats[~plot]
     place = state.swaps[r, s] - SWAP_CELLAR
     # A card whose face was known in the Cellar is known in the hand.
-    public = state.places[r, s, place, PLACE_PUBLIC] == 1
+    public = state.faces[r, s, place] >= 0
     state.known[r[public], s[public]] = taken[~plot][public]
     state.cellars[r, s, place] = actions[~plot]
+    state.faces[r, s, place] = HIDDEN
     state.places[r, s, place] = _BANKED[0]
     state.places[r, s, place, PLACE_SWAPPED] = 1
     state.places[r, s, place, PLACE_SINCE] = state.year[r]
@@ -364,7 +369,9 @@ def _bank(state: State, rows: Int64) -> None:
     state.cellars[rows, :, place] = cards
     facts = _BANKED[state.voids[rows]]
     facts[:, :, PLACE_SINCE] = state.year[rows, None]
-    facts[:, :, PLACE_PUBLIC] = state.known[rows] != EMPTY
+    known = state.known[rows]
+    facts[:, :, PLACE_PUBLIC] = known != EMPTY
+    state.faces[rows, :, place] = np.where(known != EMPTY, known, HIDDEN)
     state.places[rows, :, place] = facts
     state.totals[rows, :, COUNTER["banked_ranks"]] += RANK[cards]
     state.hands[rows] = 0
