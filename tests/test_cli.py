@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -95,7 +97,10 @@ def test_a_wrong_record_gives_exit_1(tmp_path: Path, capsys: pytest.CaptureFixtu
     seats = ["random", "random", "random"]
     assert kolkhoz("records", "play", "--agents", *seats, "--games", "3", str(games)) == 0
     assert kolkhoz("records", "verify", str(games)) == 0
-    games.write_text(games.read_text().replace('"year":2,"planner":', '"year":2,"planner":2', 1))
+    first, *others = games.read_text().splitlines()
+    record = json.loads(first)
+    record["years"][1]["planner"] = (record["years"][1]["planner"] + 1) % 3
+    games.write_text("\n".join([json.dumps(record), *others]))
     assert kolkhoz("records", "verify", str(games)) == 1
     message = capsys.readouterr().err
     assert str(games) in message
@@ -144,6 +149,24 @@ def test_what_becomes_of_errors(
     monkeypatch.setattr(bench, "run", fail)
     assert kolkhoz("bench") == status
     assert capsys.readouterr().err == message
+
+
+def test_an_interrupted_bench_keeps_what_it_has(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    command = [sys.executable, "-u", "-m", "kolkhoz_train", "bench", "--parts", "engine"]
+    command += ["--batch", *["64"] * 99, "--runs", "2", "--seconds", "0.02", "--json", str(figures)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            if line.split()[:1] == [b"64"]:
+                break
+        running.send_signal(signal.SIGINT)
+        _, message = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert message == b"kolkhoz: stopped\n"
+    row = json.loads(figures.read_text())["engine"][0]
+    assert row["players"] == 4
+    assert min(row[key] for key in ("step", "step_mask", "step_mask_observe")) > 0
 
 
 def test_a_defect_of_the_lab_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
