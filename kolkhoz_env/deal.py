@@ -72,8 +72,10 @@ def reward_piles(key: UInt64, rules: Rules) -> Int8:
     n, low = key.shape[0], rules.low_rewards
     order = _priorities(key, _PILES)[:, :52].reshape(n, 4, 13)
     hidden = _priorities(key, _HIDDEN_REWARD)[:, :52].reshape(n, 4, 13)
-    fifth = hidden[:, :, low : rules.ranks].min(axis=2)
-    pile = np.concatenate([order[:, :, :low], fifth[:, :, None]], axis=2)
+    fifth = low + hidden[:, :, low : rules.ranks].argmin(axis=2)
+    # The fifth card takes its own place in the shuffle: a smallest hash would come out first.
+    own_place = np.take_along_axis(order, fifth[:, :, None], axis=2)
+    pile = np.concatenate([order[:, :, :low], own_place], axis=2)
     cards = (pile & _LOW_BITS).astype(np.int8)
     shuffled = np.take_along_axis(cards, np.argsort(pile, axis=2), axis=2)
     piles = np.full((n, 4, 5), EMPTY, dtype=np.int8)

@@ -229,6 +229,8 @@ class VectorKolkhoz:
         self.game_ids[rows] += self.stride
         set_up(self.state, rows, self.course, game_keys(self.seed, self.game_ids[rows]))
         self._legal = None
+        if self.rules.auto_forced:
+            self._play_forced()
 
     def _check(self, actions: Int64, legal: UInt64, over: Bool) -> None:
         in_range = (actions >= 0) & (actions < NUM_ACTIONS)
