@@ -1,0 +1,265 @@
+"""Bots: trained networks in folders, and the agent that plays one.
+
+A bot folder holds ``bot.json`` (game, rules, observation layout, network shape, how it was trained,
+what it scored) and ``weights.safetensors``. Nothing in it can execute. A bot plays with one network
+evaluation a decision, in numpy; torch is not needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+from kolkhoz_env.errors import KolkhozError
+
+from .decisions import choose_best, choose_sampled
+from .network import NetworkError, NetworkShape, NumpyNetwork, Weights
+from .protocol import Agent, Decisions, Game, Option
+
+FORMAT = "kolkhoz-bot/1"
+DESCRIPTION, WEIGHTS = "bot.json", "weights.safetensors"
+KEYS = ("format", "game", "rules", "observation", "network", "training", "strength", "learned")
+
+
+class BotError(KolkhozError):
+    """A bot folder is missing, damaged, or made for another game."""
+
+
+@dataclass(frozen=True)
+class BotFile:
+    """A bot folder in memory.
+
+    `rules` is what the game's factory makes the bot's game of; `observation` has version and size
+    of the layout that the network reads; `training` and `strength` are for people. `learned` is
+    None for a bot that makes all decisions, else ``{"phases": [...], "partner": AGENT}``: the
+    partner makes the decisions of the other phases.
+    """
+
+    game: str
+    rules: Mapping[str, Any]
+    observation: Mapping[str, int]
+    shape: NetworkShape
+    weights: Weights
+    training: Mapping[str, Any] = field(default_factory=dict)
+    strength: list[Any] = field(default_factory=list)
+    learned: Mapping[str, Any] | None = None
+
+    def description(self) -> dict[str, Any]:
+        """The content of ``bot.json``."""
+        values: dict[str, Any] = {
+            "format": FORMAT,
+            "game": self.game,
+            "rules": dict(self.rules),
+            "observation": dict(self.observation),
+            "network": self.shape.to_dict(),
+            "training": dict(self.training),
+            "strength": list(self.strength),
+        }
+        if self.learned is not None:
+            values["learned"] = dict(self.learned)
+        return values
+
+
+def bot_folder(path: str | os.PathLike[str]) -> Path:
+    """The bot folder that `path` means: itself, or the ``bot`` folder of a run."""
+    folder = Path(path)
+    return folder / "bot" if (folder / "bot" / DESCRIPTION).is_file() else folder
+
+
+def is_bot(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` is a bot folder or a run folder with a bot in it."""
+    return (bot_folder(path) / DESCRIPTION).is_file()
+
+
+def save_bot(path: str | os.PathLike[str], bot: BotFile) -> None:
+    """Write a bot folder; each file is written aside and renamed into place."""
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays = {name: np.ascontiguousarray(w, np.float32) for name, w in bot.weights.items()}
+    _write(folder / WEIGHTS, save_arrays(arrays))
+    text = json.dumps(bot.description(), indent=2, allow_nan=False) + "\n"
+    _write(folder / DESCRIPTION, text.encode())
+
+
+def load_bot(path: str | os.PathLike[str]) -> BotFile:
+    """Read a bot or run folder. Raises `BotError` with one line that names the file and key."""
+    folder = bot_folder(path)
+    description = _read_json(folder / DESCRIPTION)
+    where = folder / DESCRIPTION
+    if description.get("format") != FORMAT:
+        raise BotError(f"{where}: format: {description.get('format')!r} should be {FORMAT!r}")
+    for key in description:
+        if key not in KEYS:
+            raise BotError(f"{where}: {key}: unknown key; known: {', '.join(KEYS)}")
+    kinds = {"game": str, "rules": dict, "observation": dict, "network": dict}
+    for key, kind in kinds.items():
+        if not isinstance(description.get(key), kind):
+            name = "a text" if kind is str else "an object"
+            raise BotError(f"{where}: {key}: {description.get(key)!r} should be {name}")
+    try:
+        shape = NetworkShape.from_dict(description["network"])
+    except (NetworkError, TypeError) as error:
+        raise BotError(f"{where}: {error}") from error
+    return BotFile(
+        game=description["game"],
+        rules=description["rules"],
+        observation=description["observation"],
+        shape=shape,
+        weights=_read_weights(folder / WEIGHTS),
+        training=description.get("training", {}),
+        strength=description.get("strength", []),
+        learned=description.get("learned"),
+    )
+
+
+class Bot:
+    """Plays a bot folder's network: the best move, or a sample at a temperature.
+
+    At ``temperature=0`` it plays the legal action of the highest logit; above, it samples from the
+    policy sharpened (< 1) or flattened (> 1) by it.
+    """
+
+    options: ClassVar[tuple[Option, ...]] = (
+        Option("temperature", float, 0.0, "0 plays the best move, 1 samples the policy", minimum=0),
+    )
+
+    def __init__(
+        self,
+        game: Game,
+        bot: BotFile,
+        *,
+        name: str = "bot",
+        temperature: float = 0.0,
+        partner: Agent | None = None,
+    ) -> None:
+        check_fits(bot, game, name)
+        try:
+            self.network = NumpyNetwork(bot.shape, bot.weights, game)
+        except NetworkError as error:
+            raise BotError(f"{name}: {error}") from error
+        self.name = name
+        self.file = bot
+        self.temperature = temperature
+        self._partner = partner
+        self._learned = learned_phases(bot, game)
+        if partner is None and not self._learned.all():
+            raise BotError(f"{name}: it learned some phases only and needs its partner")
+        self.needs = frozenset({"observation"}) | (partner.needs if partner else frozenset())
+
+    def act(self, decisions: Decisions) -> NDArray[np.int64]:
+        """int64[B] legal actions."""
+        own = self._learned[np.asarray(decisions.phase, np.int64)]
+        if self._partner is None or own.all():
+            return self._act(decisions)
+        actions = np.empty(len(decisions), np.int64)
+        for chosen, act in ((own, self._act), (~own, self._partner.act)):
+            rows = np.flatnonzero(chosen)
+            if len(rows):
+                actions[rows] = act(decisions.take(rows))
+        return actions
+
+    def _act(self, decisions: Decisions) -> NDArray[np.int64]:
+        logits, _ = self.evaluate(decisions)
+        if self.temperature <= 0:
+            return choose_best(logits, decisions.mask)
+        return choose_sampled(logits / self.temperature, decisions.mask, decisions.keys)
+
+    def evaluate(self, decisions: Decisions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Logits float32[B, A] in plain order, unmasked, and values float32[B]."""
+        assert decisions.observation is not None, "a bot needs the observation"
+        return self.network.plain(decisions.observation, decisions.phase)
+
+    def log_probs(self, decisions: Decisions) -> NDArray[np.float32]:
+        """float32[B, A]: log-probabilities of the policy (temperature 1), -inf where illegal."""
+        logits = np.where(decisions.mask, self.evaluate(decisions)[0], -np.inf)
+        logits = logits - logits.max(1, keepdims=True)
+        return (logits - np.log(np.exp(logits).sum(1, keepdims=True))).astype(np.float32)
+
+    def values(self, decisions: Decisions) -> NDArray[np.float32]:
+        """float32[B]: the return (win share less par, and margin term) that the seat can expect."""
+        return self.evaluate(decisions)[1]
+
+
+def learned_phases(bot: BotFile, game: Game) -> NDArray[np.bool_]:
+    """Which of the game's phases the bot's network decides, bool[phases + 1] (the last: over)."""
+    if bot.learned is None:
+        return np.ones(len(game.phases) + 1, bool)
+    return np.array([name in bot.learned["phases"] for name in game.phases] + [True])
+
+
+def make_bot(
+    game: Game,
+    path: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    temperature: float = 0.0,
+    make_agent: Callable[[str, Game], Agent] | None = None,
+) -> Bot:
+    """The agent of a bot or run folder, for `game`.
+
+    `make_agent` makes the partner of a bot that learned some phases only. Raises `BotError`.
+    """
+    bot = load_bot(path)
+    partner = None
+    if bot.learned is not None:
+        if make_agent is None:
+            raise BotError(f"{path}: its partner {bot.learned['partner']!r} cannot be made here")
+        partner = make_agent(str(bot.learned["partner"]), game)
+    return Bot(game, bot, name=name or str(path), temperature=temperature, partner=partner)
+
+
+def check_fits(bot: BotFile, game: Game, name: str) -> None:
+    """Raise `BotError` in one line unless the bot can play `game`."""
+    if bot.game != game.name:
+        raise BotError(f"{name}: a bot for {bot.game!r} cannot play {game.name!r}")
+    rules = game.rules_dict()
+    seats, own = rules.get("players"), bot.rules.get("players")
+    if seats != own:
+        raise BotError(f"{name}: a bot for {own} players cannot play with {seats}")
+    for key in ("version", "size"):
+        given, wanted = bot.observation.get(key), getattr(game.observation, key)
+        if given != wanted:
+            raise BotError(
+                f"{name}: its network reads observation {key} {given}, "
+                f"and this game writes {wanted}"
+            )
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BotError(f"{path}: {error.strerror or error}; a bot folder has this file") from error
+    except ValueError as error:
+        raise BotError(f"{path}: not JSON ({error})") from error
+    if not isinstance(data, dict):
+        raise BotError(f"{path}: should hold a JSON object")
+    return data
+
+
+def _read_weights(path: Path) -> Weights:
+    try:
+        return dict(load_arrays(path.read_bytes()))
+    except OSError as error:
+        raise BotError(f"{path}: {error.strerror or error}; a bot folder has this file") from error
+    except (SafetensorError, ValueError) as error:
+        raise BotError(f"{path}: damaged or cut short ({error})") from error
+
+
+def _write(path: Path, content: bytes) -> None:
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        aside.write_bytes(content)
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)

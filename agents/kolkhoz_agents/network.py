@@ -1,0 +1,250 @@
+"""The network of a bot: its shape, its weights' names, and a forward pass in numpy.
+
+A bot's network is a plain multi-layer perceptron. It sees the observation in *canonical* order (the
+game's symmetry applied: in Kolkhoz the crops reordered so that trump comes first) and gives one
+logit an action in the same order, and one value: the return that the seat to act can expect.
+`to_canonical` and `to_plain` go between the order of the table and that of the network.
+
+Weights are named float32 arrays, the same here, in torch (`torch_network`) and in a bot's
+``weights.safetensors``: ``trunk.I.weight [out, in]``, ``trunk.I.bias [out]``, ``policy.*``,
+``value.*``, and ``value_trunk.I.*`` where the value has a trunk of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kolkhoz_env.errors import KolkhozError
+
+FloatArray = npt.NDArray[np.float32]
+IntArray = npt.NDArray[np.int64]
+Weights = dict[str, FloatArray]
+
+
+class NetworkError(KolkhozError):
+    """A network's shape or weights don't fit the game, or one another."""
+
+
+@dataclass(frozen=True)
+class NetworkShape:
+    """What is needed to rebuild a network: sizes, activation, heads, and the inputs used.
+
+    `inputs` names the observation blocks that are seen; None means all. `heads` is ``shared`` (one
+    policy output for all phases) or ``phase`` (one for each decision phase).
+    """
+
+    hidden: tuple[int, ...] = (256, 256)
+    activation: str = "relu"
+    trunk: str = "shared"
+    heads: str = "shared"
+    inputs: tuple[str, ...] | None = None
+    kind: str = "mlp"
+
+    def __post_init__(self) -> None:
+        allowed = {
+            "kind": ("mlp",),
+            "activation": ("relu", "silu"),
+            "trunk": ("shared", "separate"),
+            "heads": ("shared", "phase"),
+        }
+        for key, values in allowed.items():
+            if getattr(self, key) not in values:
+                raise NetworkError(
+                    f"network.{key}: {getattr(self, key)!r} is not one of {', '.join(values)}"
+                )
+        if not self.hidden or not all(isinstance(n, int) and 1 <= n <= 8192 for n in self.hidden):
+            raise NetworkError(f"network.hidden: {list(self.hidden)} must be sizes from 1 to 8192")
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> NetworkShape:
+        """Read the ``network`` part of a bot.json; unknown keys are refused."""
+        known = {field.name for field in fields(cls)}
+        for key in data:
+            if key not in known:
+                raise NetworkError(f"network.{key}: unknown key; known: {', '.join(sorted(known))}")
+        values = dict(data)
+        for key in ("hidden", "inputs"):
+            if values.get(key) is not None:
+                values[key] = tuple(values[key])
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-able form that `from_dict` reads back."""
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
+
+    def columns(self, game: Any) -> IntArray:
+        """Canonical observation columns that the network sees, int64[inputs]."""
+        if self.inputs is None:
+            return np.arange(game.observation.size)
+        blocks = {block.name: block for block in game.observation.blocks}
+        for name in self.inputs:
+            if name not in blocks:
+                raise NetworkError(
+                    f"network.inputs: no observation block {name!r}; known: {', '.join(blocks)}"
+                )
+        chosen = [block for block in blocks.values() if block.name in self.inputs]
+        return np.concatenate([np.arange(b.offset, b.offset + b.length) for b in chosen])
+
+    def phase_columns(self, game: Any) -> int:
+        """Number of policy outputs: one set of actions, or one for each phase."""
+        return int(game.num_actions) * (len(game.phases) if self.heads == "phase" else 1)
+
+
+class Canon:
+    """Goes between the table's order and the network's, for one game and one network's inputs.
+
+    `observation_index` int64[K, inputs] and `action_index` int64[K, A] are the game's symmetry,
+    restricted to the columns that the network sees; `scale` float32[inputs] turns bytes into
+    floats.
+    """
+
+    def __init__(self, game: Any, shape: NetworkShape) -> None:
+        symmetry = game.symmetry
+        columns = shape.columns(game)
+        self.case_columns = np.asarray(symmetry.case_columns, np.int64)
+        self.observation_index = np.ascontiguousarray(
+            np.asarray(symmetry.observation_index, np.int64)[:, columns]
+        )
+        self.action_index = np.asarray(symmetry.action_index, np.int64)
+        order = np.arange(len(columns))
+        self._identity = (self.observation_index == order).all(axis=1)
+        self.scale = np.asarray(game.observation.scale, np.float32)[columns]
+
+    @property
+    def cases(self) -> int:
+        """Number of cases K of the symmetry."""
+        return len(self.action_index)
+
+    def case(self, observation: npt.NDArray[np.uint8]) -> IntArray:
+        """Which case of the symmetry each row of a plain observation [n, O] is in, int64[n]."""
+        if not len(self.case_columns):
+            return np.zeros(len(observation), np.int64)
+        shown = observation[:, self.case_columns] > 0
+        return np.where(shown.any(1), shown.argmax(1) + 1, 0).astype(np.int64)
+
+    def to_canonical(
+        self, observation: npt.NDArray[np.uint8], case: IntArray
+    ) -> npt.NDArray[np.uint8]:
+        """Plain observation [n, O] to what the network sees, uint8[n, inputs]."""
+        columns = self.observation_index.shape[1]
+        whole = columns == observation.shape[1]
+        out = observation.copy() if whole else np.empty((len(observation), columns), np.uint8)
+        for k in range(self.cases):
+            if whole and self._identity[k]:
+                continue
+            rows = np.flatnonzero(case == k)
+            if len(rows):
+                # Gathering rows of the transpose is twice as fast as gathering columns.
+                turned = np.ascontiguousarray(observation[rows].T)
+                out[rows] = turned[self.observation_index[k]].T
+        return out
+
+    def mask_to_canonical(
+        self, mask: npt.NDArray[np.bool_], case: IntArray
+    ) -> npt.NDArray[np.bool_]:
+        """Plain legal mask [n, A] in the network's action order, bool[n, A]."""
+        return np.take_along_axis(mask, self.action_index[case], axis=1)
+
+    def action_to_plain(self, action: IntArray, case: IntArray) -> IntArray:
+        """Action numbers of the network to those of the table, int64[n]."""
+        return self.action_index[case, action]
+
+    def logits_to_plain(self, logits: FloatArray, case: IntArray) -> FloatArray:
+        """Canonical logits [n, A] in the table's action order, float32[n, A]."""
+        out = np.empty_like(logits)
+        np.put_along_axis(out, self.action_index[case], logits, axis=1)
+        return out
+
+
+def expected_weights(shape: NetworkShape, game: Any) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a network's weights."""
+    layers: dict[str, tuple[int, ...]] = {}
+
+    def trunk(name: str) -> int:
+        width = len(shape.columns(game))
+        for i, size in enumerate(shape.hidden):
+            layers[f"{name}.{i}.weight"], layers[f"{name}.{i}.bias"] = (size, width), (size,)
+            width = size
+        return width
+
+    width = trunk("trunk")
+    outputs = shape.phase_columns(game)
+    layers["policy.weight"], layers["policy.bias"] = (outputs, width), (outputs,)
+    if shape.trunk == "separate":
+        trunk("value_trunk")
+    layers["value.weight"], layers["value.bias"] = (1, width), (1,)
+    return layers
+
+
+def check_weights(weights: Mapping[str, FloatArray], shape: NetworkShape, game: Any) -> None:
+    """Raise `NetworkError` unless names, shapes and values are those of such a network."""
+    expected = expected_weights(shape, game)
+    for name in sorted(set(expected) | set(weights)):
+        if name not in expected or name not in weights:
+            state = "missing" if name in expected else "unexpected"
+            raise NetworkError(f"weights: {state} array {name!r}")
+        if tuple(weights[name].shape) != expected[name]:
+            raise NetworkError(
+                f"weights: {name} has shape {tuple(weights[name].shape)}, not {expected[name]}"
+            )
+        if not np.isfinite(weights[name]).all():
+            raise NetworkError(f"weights: {name} holds values that are no finite numbers")
+
+
+class NumpyNetwork:
+    """The network in numpy: what a bot plays with where torch is not installed."""
+
+    def __init__(self, shape: NetworkShape, weights: Mapping[str, FloatArray], game: Any) -> None:
+        check_weights(weights, shape, game)
+        self.shape = shape
+        self.canon = Canon(game, shape)
+        self.num_actions = int(game.num_actions)
+        self._layers = {
+            name: np.ascontiguousarray(array.T if array.ndim == 2 else array, np.float32)
+            for name, array in weights.items()
+        }
+
+    def forward(
+        self, inputs: FloatArray, phase: npt.NDArray[np.integer[Any]] | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Scaled canonical inputs [n, inputs] to logits [n, A] (canonical order) and values [n].
+
+        `phase` int[n] is needed by a network with heads by phase.
+        """
+        hidden = self._trunk("trunk", inputs)
+        logits = hidden @ self._layers["policy.weight"] + self._layers["policy.bias"]
+        if self.shape.heads == "phase":
+            if phase is None:
+                raise NetworkError("network.heads: phase heads need the phase of each decision")
+            by_phase = logits.reshape(len(inputs), -1, self.num_actions)
+            logits = by_phase[np.arange(len(inputs)), phase]
+        if self.shape.trunk == "separate":
+            hidden = self._trunk("value_trunk", inputs)
+        value = hidden @ self._layers["value.weight"] + self._layers["value.bias"]
+        return logits, value[:, 0]
+
+    def plain(
+        self,
+        observation: npt.NDArray[np.uint8],
+        phase: npt.NDArray[np.integer[Any]] | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Plain uint8 observation [n, O] to logits [n, A] in the table's order, and values [n]."""
+        case = self.canon.case(observation)
+        inputs = self.canon.to_canonical(observation, case).astype(np.float32) * self.canon.scale
+        logits, value = self.forward(inputs, phase)
+        return self.canon.logits_to_plain(logits, case), value
+
+    def _trunk(self, name: str, inputs: FloatArray) -> FloatArray:
+        hidden = inputs
+        for i in range(len(self.shape.hidden)):
+            hidden = hidden @ self._layers[f"{name}.{i}.weight"] + self._layers[f"{name}.{i}.bias"]
+            if self.shape.activation == "relu":
+                np.maximum(hidden, 0, out=hidden)
+            else:
+                hidden = hidden / (1 + np.exp(-hidden))
+        return hidden
