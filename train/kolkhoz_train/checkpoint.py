@@ -1,0 +1,136 @@
+"""Checkpoints: everything that a run needs to go on, written aside and renamed.
+
+A checkpoint is a folder ``checkpoints/000123`` with ``state.json`` (counters, time used, the pool)
+and ``tensors.safetensors`` (network, optimizer). It falls between two batches of whole games, and
+whatever is drawn follows from the seed and the number of the batch: there is no table and no
+generator to save. ``state.json`` holds a checksum of the tensors, so that a file cut short is seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor
+
+from kolkhoz_env.errors import KolkhozError
+
+FORMAT = "kolkhoz-checkpoint/1"
+STATE, TENSORS = "state.json", "tensors.safetensors"
+
+
+class CheckpointError(KolkhozError):
+    """No checkpoint can be read, or one cannot be written."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A point between two batches: `state` is JSON-able, `tensors` are named."""
+
+    state: dict[str, Any]
+    tensors: dict[str, Tensor]
+
+
+def save_checkpoint(folder: Path, number: int, checkpoint: Checkpoint, keep: int) -> Path:
+    """Write checkpoint `number` of a run folder and remove all but the `keep` newest.
+
+    Raises `CheckpointError` if it cannot be written (a full disk); older ones are untouched then.
+    """
+    place = folder / "checkpoints" / f"{number:06d}"
+    aside = place.with_name(f".{place.name}.{os.getpid()}.part")
+    content = save_tensors(checkpoint.tensors)
+    state = {
+        "format": FORMAT,
+        "tensors_sha256": hashlib.sha256(content).hexdigest(),
+        **checkpoint.state,
+    }
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        _write(aside / TENSORS, content)
+        _write(aside / STATE, json.dumps(state, indent=2).encode())
+        if place.exists():
+            shutil.rmtree(place)
+        os.replace(aside, place)
+    except OSError as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise CheckpointError(
+            f"{place}: cannot be written: {error.strerror}; earlier checkpoints are intact"
+        ) from error
+    for old in list_checkpoints(folder)[keep:]:
+        shutil.rmtree(old, ignore_errors=True)
+    return place
+
+
+def list_checkpoints(folder: Path) -> list[Path]:
+    """Checkpoint folders of a run, the newest first."""
+    return sorted((folder / "checkpoints").glob("[0-9]*"), reverse=True)
+
+
+def load_latest(folder: Path, warn: Callable[[str], None]) -> Checkpoint:
+    """The newest checkpoint that can be read; `warn` gets a line about each that cannot.
+
+    Raises `CheckpointError` if there is none.
+    """
+    found = list_checkpoints(folder)
+    if not found:
+        raise CheckpointError(f"{folder}: no checkpoint to resume from (none was written yet)")
+    for place in found:
+        try:
+            return load_checkpoint(place)
+        except CheckpointError as error:
+            older = place is not found[-1]
+            warn(f"{error}{'; going on from the one before' if older else ''}")
+    raise CheckpointError(f"{folder}: none of its {len(found)} checkpoints can be read")
+
+
+def load_checkpoint(place: Path) -> Checkpoint:
+    """Read one checkpoint folder. Raises `CheckpointError` if it is damaged."""
+    try:
+        state = json.loads((place / STATE).read_text(encoding="utf-8"))
+        content = (place / TENSORS).read_bytes()
+    except OSError as error:
+        raise CheckpointError(f"{error.filename}: {error.strerror}") from error
+    except ValueError as error:
+        raise CheckpointError(f"{place / STATE}: cut short or damaged ({error})") from error
+    if not isinstance(state, dict) or state.get("format") != FORMAT:
+        raise CheckpointError(f"{place / STATE}: format should be {FORMAT!r}")
+    if hashlib.sha256(content).hexdigest() != state.get("tensors_sha256"):
+        raise CheckpointError(f"{place / TENSORS}: cut short or damaged (its checksum differs)")
+    try:
+        return Checkpoint(state, load_tensors(content))
+    except (SafetensorError, ValueError) as error:
+        raise CheckpointError(f"{place / TENSORS}: damaged ({error})") from error
+
+
+def prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Names with a prefix in front."""
+    return {f"{prefix}/{name}": tensor.contiguous() for name, tensor in tensors.items()}
+
+
+def without_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names have the prefix, without it."""
+    start = f"{prefix}/"
+    return {n.removeprefix(start): t for n, t in tensors.items() if n.startswith(start)}
+
+
+def network_tensors(network: torch.nn.Module) -> dict[str, Tensor]:
+    """Copies of a network's weights on the CPU."""
+    return {name: t.detach().cpu().clone() for name, t in network.state_dict().items()}
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

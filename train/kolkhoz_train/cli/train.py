@@ -1,0 +1,84 @@
+"""`kolkhoz train`: train what a config file describes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+EXAMPLE = """examples:
+  kolkhoz train configs/quickstart.yaml
+  kolkhoz train quickstart --set budget.minutes=1 --set network.hidden=[128,128]
+  kolkhoz train --resume runs/quickstart
+  kolkhoz train --explain
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command's parser to those of `kolkhoz`."""
+    parser = subparsers.add_parser(
+        "train",
+        help="train what a config file describes",
+        description="Train what a config file describes, and write a run folder: the config as "
+        "resolved, run.json, checkpoints, TensorBoard logs and the bot. Ctrl-C saves; --resume "
+        "goes on.",
+        epilog=EXAMPLE,
+    )
+    parser.add_argument(
+        "config", nargs="?", metavar="CONFIG.yaml", help="a file, or the name of a shipped config"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY.PATH=VALUE", dest="settings",
+        help="another value for a key of the config; may be given several times",
+    )
+    parser.add_argument(
+        "--run-dir", type=Path, metavar="DIR",
+        help="the run folder (default: runs/NAME, or the first of runs/NAME-2, ... that is free)",
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="DIR", help="go on with the run in a folder"
+    )
+    parser.add_argument(
+        "--explain", action="store_true",
+        help="print every key with its meaning, and its value in CONFIG.yaml (if given)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explain, train or resume."""
+    from rich.console import Console
+
+    from kolkhoz_train.config import ConfigError, read_config
+    from kolkhoz_train.shipped import find_config
+
+    console = Console()
+    if args.resume is not None and (args.config or args.settings or args.run_dir):
+        raise ConfigError("--resume goes on with the run's own config: give it alone")
+    if args.resume is None and args.config is None and not args.explain:
+        raise ConfigError("give a CONFIG.yaml to train, or --resume DIR to go on with a run")
+    config = None
+    if args.config is not None:
+        config = read_config(find_config(args.config), args.settings)
+    if args.explain:
+        from kolkhoz_train.explain import explain
+
+        print(explain(config))
+        return 0
+    from kolkhoz_train import train
+
+    folder = args.resume or args.run_dir or train.free_folder(Path(args.config or "").stem)
+    try:
+        if args.resume is not None:
+            done = train.resume_run(args.resume, console)
+        else:
+            assert config is not None
+            console.print(f"training {args.config} in {folder}", highlight=False)
+            done = train.new_run(config, folder, args.config, console)
+    except KeyboardInterrupt:
+        console.print(
+            f"stopped and saved; go on with: kolkhoz train --resume {folder}", highlight=False
+        )
+        raise
+    console.print(f"done: the bot is in {done.bot}", highlight=False)
+    return 0

@@ -1,0 +1,176 @@
+"""PPO: the gradient steps on one batch of decisions, from top to bottom.
+
+The batch (`rollout.Batch`) holds the learner's decisions of whole games with their advantages. The
+policy is masked: illegal actions have no probability and no gradient. Matrix products run in
+bfloat16 (half the time, no loss of strength was seen); the heads, losses and weights are float32.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from kolkhoz_agents.torch_network import PolicyValueNetwork
+
+from .acting import ILLEGAL
+from .config import PpoPart
+from .rollout import Batch
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Learning rate and entropy weight at this point of the run."""
+
+    learning_rate: float
+    entropy: float
+
+
+def schedule(part: PpoPart, progress: float) -> Schedule:
+    """The schedule where `progress` (0 to 1) of the budget is used."""
+    progress = min(max(progress, 0.0), 1.0)
+    way = {"linear": progress, "cosine": (1 - math.cos(math.pi * progress)) / 2, "constant": 0.0}
+    rate = part.learning_rate + way[part.schedule] * (part.final_learning_rate - part.learning_rate)
+    return Schedule(rate, part.entropy + progress * (part.final_entropy - part.entropy))
+
+
+class Ppo:
+    """Learns from batches: holds the network, its optimizer and an optional anchor."""
+
+    def __init__(
+        self,
+        part: PpoPart,
+        network: PolicyValueNetwork,
+        phases: Sequence[str],
+        anchor: PolicyValueNetwork | None = None,
+    ) -> None:
+        self.part = part
+        self.network = network
+        self.phases = tuple(phases)
+        self.anchor = anchor
+        self.optimizer = torch.optim.Adam(
+            network.parameters(), lr=part.learning_rate, eps=1e-5, fused=True
+        )
+
+    def learn(self, batch: Batch, now: Schedule, generator: torch.Generator) -> dict[str, float]:
+        """Several epochs of minibatch steps on `batch`; returns means of what was measured.
+
+        `generator` (on the CPU) shuffles the decisions.
+        """
+        for group in self.optimizer.param_groups:
+            group["lr"] = now.learning_rate
+        spread = batch.advantage.std().clamp_min(1e-6)
+        advantage = (batch.advantage - batch.advantage.mean()) / spread
+        sums: dict[str, Tensor] = {}
+        steps = 0
+        for _ in range(self.part.epochs):
+            order = torch.randperm(len(batch), generator=generator).to(batch.action.device)
+            for rows in _split(order, self.part.minibatch):
+                measured = self._step(batch, advantage, rows, now.entropy)
+                for name, value in measured.items():
+                    sums[name] = sums.get(name, torch.zeros(())) + value.cpu()
+                steps += 1
+        results = {name: float(value) / steps for name, value in sums.items()}
+        results["explained_variance"] = explained_variance(batch)
+        return results
+
+    def _step(
+        self, batch: Batch, advantage: Tensor, rows: Tensor, entropy_weight: float
+    ) -> dict[str, Tensor]:
+        """One gradient step on the decisions `rows`."""
+        part = self.part
+        observation = batch.observation.index_select(0, rows)
+        mask = batch.mask.index_select(0, rows)
+        action, phase = batch.action[rows], batch.phase[rows]
+        log_probs, value = self._evaluate(self.network, observation, mask, phase)
+
+        log_ratio = log_probs.gather(1, action[:, None])[:, 0] - batch.log_prob[rows]
+        ratio = log_ratio.exp()
+        gain = advantage[rows]
+        clipped = ratio.clamp(1 - part.clip, 1 + part.clip)
+        policy_loss = -torch.min(gain * ratio, gain * clipped).mean()
+        value_loss = functional.mse_loss(value, batch.target[rows])
+        entropy = -(log_probs.exp() * log_probs).sum(1).mean()
+        loss = policy_loss + part.value_weight * value_loss - entropy_weight * entropy
+        if self.anchor is not None and part.anchor is not None:
+            with torch.no_grad():
+                pull, _ = self._evaluate(self.anchor, observation, mask, phase)
+            divergence = (pull.exp() * (pull - log_probs)).sum(1).mean()
+            loss = loss + part.anchor.weight * divergence
+
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), part.max_gradient)
+        self.optimizer.step()
+        measured = {
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "entropy": entropy,
+            "kl": ((ratio - 1) - log_ratio).mean(),
+            "clipped": (ratio != clipped).float().mean(),
+            "gradient": norm,
+        }
+        return {name: tensor.detach() for name, tensor in measured.items()}
+
+    def _evaluate(
+        self, network: PolicyValueNetwork, observation: Tensor, mask: Tensor, phase: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Log-probabilities float32[n, A] and values float32[n] in the learner's precision."""
+        fast = self.part.precision == "bfloat16"
+        with torch.autocast(observation.device.type, torch.bfloat16, enabled=fast):
+            logits, value = network.forward_counts(observation, phase)
+        return torch.log_softmax(logits.float().masked_fill(~mask, ILLEGAL), 1), value.float()
+
+
+def _split(order: Tensor, size: int) -> Sequence[Tensor]:
+    """Minibatches of about `size` rows, as equal as can be, so that none is a small remainder."""
+    return torch.tensor_split(order, max(1, round(len(order) / size)))
+
+
+def explained_variance(batch: Batch) -> float:
+    """Share of the variance of the targets that the values explained before learning."""
+    spread = batch.target.var()
+    return float(1 - (batch.target - batch.value).var() / spread.clamp_min(1e-12))
+
+
+@torch.no_grad()
+def entropy_by_phase(ppo: Ppo, batch: Batch, sample: int = 4096) -> dict[str, float]:
+    """Mean entropy of the policy in each phase, over evenly spread decisions of the batch."""
+    rows = torch.linspace(0, len(batch) - 1, min(sample, len(batch))).long()
+    rows = rows.to(batch.action.device)
+    phase = batch.phase[rows]
+    log_probs, _ = ppo._evaluate(
+        ppo.network, batch.observation.index_select(0, rows), batch.mask[rows], phase
+    )
+    entropy = -(log_probs.exp() * log_probs).sum(1)
+    results = {}
+    for number, name in enumerate(ppo.phases):
+        chosen = phase == number
+        if bool(chosen.any()):
+            results[name] = float(entropy[chosen].mean())
+    return results
+
+
+def optimizer_tensors(ppo: Ppo) -> dict[str, Tensor]:
+    """The optimizer's state as named tensors, for a checkpoint."""
+    named = dict(ppo.network.named_parameters())
+    return {
+        f"{name}/{key}": torch.as_tensor(value).detach().cpu().clone()
+        for name, parameter in named.items()
+        for key, value in ppo.optimizer.state[parameter].items()
+    }
+
+
+def load_optimizer(ppo: Ppo, tensors: dict[str, Tensor]) -> None:
+    """Put back what `optimizer_tensors` gave. Raises KeyError if one is missing."""
+    named: dict[str, Any] = dict(ppo.network.named_parameters())
+    for name, parameter in named.items():
+        state = ppo.optimizer.state[parameter]
+        for key in ("step", "exp_avg", "exp_avg_sq"):
+            value = tensors[f"{name}/{key}"].clone()
+            state[key] = value if key == "step" else value.to(parameter.device)

@@ -1,0 +1,317 @@
+"""Playing whole games with the current network and its opponents, and what is learned from them.
+
+All games of a batch run side by side from deal to end. Each seat of each game has a *player*:
+number 0 is the learner, the others are opponents. Only the learner's decisions are kept, as one
+trajectory a seat: its own decisions in order, with the game's result at the end. Mixing seats into
+one stream would bootstrap a value through an opponent's position.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from kolkhoz_agents.decisions import decision_keys
+from kolkhoz_agents.network import Canon
+from kolkhoz_agents.protocol import Agent, Decisions, Game, Outcome, Table
+
+from .acting import ActingNetwork, sample
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float32]
+LEARNER = 0
+
+
+class Reward(Protocol):
+    """Turns the outcome of games into a return for each seat, float32[n, P]."""
+
+    def __call__(self, outcome: Outcome) -> FloatArray: ...
+
+
+@dataclass(frozen=True)
+class Seating:
+    """Who sits where: `player` int64[B, P] numbers into `players`, whose entry 0 is the learner.
+
+    `learned` bool[phases + 1] says in which phases the learner decides; in the others the player of
+    number `partner` decides in its place.
+    """
+
+    player: IntArray
+    players: Sequence[ActingNetwork | Agent]
+    learned: npt.NDArray[np.bool_]
+    partner: int = LEARNER
+
+
+@dataclass
+class Batch:
+    """N learned decisions, game by game and seat by seat, on the learner's device.
+
+    `observation` uint8[N, inputs] and `mask` bool[N, A] are in canonical order, as is `action`
+    int64[N]; `log_prob`, `value`, `advantage` and `target` float32[N]; `phase` int64[N].
+    """
+
+    observation: Tensor
+    mask: Tensor
+    action: Tensor
+    log_prob: Tensor
+    value: Tensor
+    advantage: Tensor
+    target: Tensor
+    phase: Tensor
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+
+@dataclass
+class Played:
+    """What a batch of games brought: the learned decisions, results, and where the time went.
+
+    `outcome` and `statistics` float32[B, P, S] are those of all games; `learner` bool[B, P] marks
+    the learner's seats; `decisions` counts everybody's.
+    """
+
+    batch: Batch
+    outcome: Outcome
+    statistics: FloatArray
+    learner: npt.NDArray[np.bool_]
+    decisions: int
+    seconds: dict[str, float]
+
+
+@dataclass
+class _Kept:
+    """Columns of the learned decisions, step by step, until the games are over."""
+
+    key: list[IntArray] = field(default_factory=list)
+    observation: list[Tensor] = field(default_factory=list)
+    mask: list[Tensor] = field(default_factory=list)
+    action: list[Tensor] = field(default_factory=list)
+    log_prob: list[Tensor] = field(default_factory=list)
+    value: list[Tensor] = field(default_factory=list)
+    phase: list[Tensor] = field(default_factory=list)
+
+
+class Rollout:
+    """Plays batches of whole games. `canon` is the order in which the learner's network sees."""
+
+    def __init__(self, game: Game, canon: Canon, reward: Reward, device: torch.device) -> None:
+        self.game = game
+        self.canon = canon
+        self.reward = reward
+        self.device = device
+
+    def play(
+        self,
+        seed: int,
+        games: IntArray,
+        seating: Seating,
+        generator: torch.Generator,
+        *,
+        discount: float,
+        gae_lambda: float,
+    ) -> Played:
+        """Play games int64[B] of `seed` to their end.
+
+        `generator` (on the CPU) draws the networks' moves; agents draw from each decision's key.
+        """
+        seconds = {"environment": 0.0, "encoding": 0.0, "acting": 0.0, "opponents": 0.0}
+        clock = _Clock(seconds)
+        table = self.game.table(seed, games, auto_forced=True)
+        kept, decisions = _Kept(), 0
+        while True:
+            rows = np.flatnonzero(~np.asarray(table.over))
+            if not len(rows):
+                break
+            decisions += len(rows)
+            actions = self._step(table, rows, seed, seating, generator, kept, clock)
+            table.step(actions)
+            clock.lap("environment")
+        outcome = table.outcome()
+        returns = self.reward(outcome)
+        batch = self._batch(kept, returns, discount, gae_lambda)
+        clock.lap("encoding")
+        return Played(
+            batch, outcome, table.statistics(), seating.player == LEARNER, decisions, seconds
+        )
+
+    def _step(
+        self,
+        table: Table,
+        rows: IntArray,
+        seed: int,
+        seating: Seating,
+        generator: torch.Generator,
+        kept: _Kept,
+        clock: _Clock,
+    ) -> IntArray:
+        """The actions int64[B] of one step; rows of games that are over get 0."""
+        seat = np.asarray(table.seat)[rows].astype(np.int64)
+        phase = np.asarray(table.phase)[rows].astype(np.int64)
+        mask = table.legal_mask()[rows]
+        player = seating.player[rows, seat]
+        player = np.where((player == LEARNER) & ~seating.learned[phase], seating.partner, player)
+        observation = table.observe(None if len(rows) == table.size else rows)
+        clock.lap("environment")
+
+        actions = np.zeros(table.size, np.int64)
+        by_network = np.array([isinstance(p, ActingNetwork) for p in seating.players])[player]
+        chosen = np.flatnonzero(by_network)
+        if len(chosen):
+            inner = _take(chosen, observation, mask, phase, player, rows * table_seats(self) + seat)
+            actions[rows[chosen]] = self._networks(*inner, seating, generator, kept, clock)
+        for number, agent in enumerate(seating.players):
+            chosen = np.flatnonzero(player == number)
+            if len(chosen) and not isinstance(agent, ActingNetwork):
+                ids, decision = table.game_ids[rows], np.asarray(table.decision)[rows]
+                keys = decision_keys(seed + number, ids, decision, seat)
+                inner = _take(chosen, observation, mask, phase, seat, keys)
+                actions[rows[chosen]] = self._agent(agent, table, rows[chosen], *inner)
+                clock.lap("opponents")
+        return actions
+
+    def _networks(
+        self,
+        observation: npt.NDArray[np.uint8],
+        mask: npt.NDArray[np.bool_],
+        phase: IntArray,
+        player: IntArray,
+        key: IntArray,
+        seating: Seating,
+        generator: torch.Generator,
+        kept: _Kept,
+        clock: _Clock,
+    ) -> IntArray:
+        """Moves of all players that are networks, int64[n] in plain order; keeps the learner's."""
+        case = self.canon.case(observation)
+        counts = torch.from_numpy(self.canon.to_canonical(observation, case)).to(self.device)
+        legal = torch.from_numpy(self.canon.mask_to_canonical(mask, case)).to(self.device)
+        phases = torch.from_numpy(phase).to(self.device)
+        clock.lap("encoding")
+        log_probs = torch.empty(legal.shape, device=self.device)
+        values = torch.empty(len(phases), device=self.device)
+        for number in np.unique(player):
+            network = seating.players[number]
+            assert isinstance(network, ActingNetwork)
+            if len(chosen := np.flatnonzero(player == number)) == len(player):
+                log_probs, values = network.evaluate(counts, legal, phases)
+                continue
+            index = torch.from_numpy(chosen).to(self.device)
+            log_probs[index], values[index] = network.evaluate(
+                counts.index_select(0, index), legal.index_select(0, index), phases[index]
+            )
+        action = sample(log_probs, generator)
+        log_prob = log_probs.gather(1, action[:, None])[:, 0]
+        own = torch.from_numpy(np.flatnonzero(player == LEARNER)).to(self.device)
+        if len(own):
+            kept.key.append(key[player == LEARNER])
+            columns = (counts, legal, action, log_prob, values, phases)
+            names = ("observation", "mask", "action", "log_prob", "value", "phase")
+            for name, column in zip(names, columns, strict=True):
+                whole = len(own) == len(player)
+                getattr(kept, name).append(column if whole else column.index_select(0, own))
+        plain = self.canon.action_to_plain(action.cpu().numpy(), case)
+        clock.lap("acting")
+        return plain
+
+    def _agent(
+        self,
+        agent: Agent,
+        table: Table,
+        rows: IntArray,
+        observation: npt.NDArray[np.uint8],
+        mask: npt.NDArray[np.bool_],
+        phase: IntArray,
+        seat: IntArray,
+        keys: npt.NDArray[np.uint64],
+    ) -> IntArray:
+        needs = agent.needs
+        return agent.act(
+            Decisions(
+                self.game,
+                mask,
+                seat,
+                phase,
+                keys,
+                observation if "observation" in needs else None,
+                table.knowledge(rows) if "knowledge" in needs else None,
+                table.take(rows) if "table" in needs else None,
+            )
+        )
+
+    def _batch(
+        self, kept: _Kept, returns: FloatArray, discount: float, gae_lambda: float
+    ) -> Batch:
+        """Put the kept decisions in order of seat and time, with their advantages."""
+        key = np.concatenate(kept.key)
+        order = np.argsort(key, kind="stable")
+        index = torch.from_numpy(order).to(self.device)
+        columns = {
+            name: torch.cat(getattr(kept, name)).index_select(0, index)
+            for name in ("observation", "mask", "action", "log_prob", "value", "phase")
+        }
+        value = columns["value"].cpu().numpy()
+        key = key[order]
+        advantage = advantages(value, key, returns.reshape(-1)[key], discount, gae_lambda)
+        columns["advantage"] = torch.from_numpy(advantage).to(self.device)
+        columns["target"] = torch.from_numpy(advantage + value).to(self.device)
+        return Batch(**columns)
+
+
+def advantages(
+    value: FloatArray, key: IntArray, final: FloatArray, discount: float, gae_lambda: float
+) -> FloatArray:
+    """GAE float32[N] over each trajectory's own decisions.
+
+    Decisions [N] of a trajectory are neighbours, in order of time, with equal `key` int64[N]; the
+    only reward of a trajectory is `final` float32[N] (equal within it), after its last decision.
+    """
+    starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+    ends = np.r_[starts[1:], len(key)] - 1
+    length = ends - starts + 1
+    longest_first = np.argsort(-length, kind="stable")
+    ends, length = ends[longest_first], length[longest_first]
+    out = np.zeros_like(value)
+    following = final[ends]
+    running = np.zeros(len(ends), np.float32)
+    for back in range(int(length[0]) if len(length) else 0):
+        live = int(np.searchsorted(-length, -back, side="left"))
+        at = ends[:live] - back
+        step = discount if back else 1.0
+        delta = step * following[:live] - value[at]
+        running = delta + discount * gae_lambda * running[:live]
+        out[at] = running
+        following = value[at]
+    return out
+
+
+class _Clock:
+    """Adds the time since the last lap to a named sum."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds = seconds
+        self.last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.seconds[name] += now - self.last
+        self.last = now
+
+
+def table_seats(rollout: Rollout) -> int:
+    """Number of seats at a table."""
+    return rollout.game.num_seats
+
+
+def _take(chosen: IntArray, *columns: Any) -> tuple[Any, ...]:
+    """Rows of several arrays; whole arrays are passed on uncopied."""
+    if columns and len(chosen) == len(columns[0]):
+        return columns
+    return tuple(column[chosen] for column in columns)

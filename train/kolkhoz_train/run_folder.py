@@ -1,0 +1,120 @@
+"""The folder of a run: its config, run.json, checkpoints, snapshots, TensorBoard logs and bot."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from .config import ConfigError, TrainingConfig, dump_config, read_config
+
+CONFIG, RUN, BOT, LOGS, SNAPSHOTS = "config.yaml", "run.json", "bot", "tensorboard", "snapshots"
+
+
+class RunFolder:
+    """Paths of a run folder, and its run.json in memory (`record`)."""
+
+    def __init__(self, path: Path, record: dict[str, Any]) -> None:
+        self.path = path
+        self.record = record
+
+    @classmethod
+    def create(cls, path: Path, config: TrainingConfig, origin: str) -> RunFolder:
+        """Begin a run in an empty or new folder. Raises `ConfigError` if a run is there."""
+        if (path / RUN).exists() or (path / CONFIG).exists():
+            raise ConfigError(
+                f"--run-dir {path}: a run is there already; go on with it by "
+                f"`kolkhoz train --resume {path}`, or name another folder"
+            )
+        path.mkdir(parents=True, exist_ok=True)
+        write_whole(path / CONFIG, dump_config(config))
+        run = cls(path, {"finished": False, "origin": origin, **versions(), "seed": config.seed})
+        run.record["config"] = config.model_dump(mode="json")
+        run.save()
+        return run
+
+    @classmethod
+    def reopen(cls, path: Path) -> tuple[RunFolder, TrainingConfig]:
+        """A run that is there, and its config. Raises `ConfigError`."""
+        try:
+            record = json.loads((path / RUN).read_text(encoding="utf-8"))
+        except OSError as error:
+            reason = f"no run is there ({RUN}: {error.strerror})"
+            raise ConfigError(f"--resume {path}: {reason}") from error
+        except ValueError as error:
+            raise ConfigError(f"--resume {path / RUN}: damaged ({error})") from error
+        return cls(path, record), read_config(path / CONFIG)
+
+    @property
+    def bot(self) -> Path:
+        """The bot's folder."""
+        return self.path / BOT
+
+    @property
+    def snapshots(self) -> Path:
+        """Earlier selves that opponents are drawn from."""
+        return self.path / SNAPSHOTS
+
+    @property
+    def logs(self) -> Path:
+        """TensorBoard event files."""
+        return self.path / LOGS
+
+    def save(self) -> None:
+        """Write run.json."""
+        write_whole(self.path / RUN, json.dumps(self.record, indent=2, allow_nan=False) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file aside and rename it into place."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def versions() -> dict[str, Any]:
+    """What a run was made with: versions, the commit, the machine."""
+    return {
+        "versions": {
+            "kolkhoz-lab": _version("kolkhoz-lab"),
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+        },
+        "commit": _commit(),
+        "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """The commit of the checkout that the code is in, with a mark if files differ from it."""
+    folder = Path(__file__).parent
+    try:
+        head = _git(folder, "rev-parse", "HEAD")
+        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return f"{head}{'-changed' if changed else ''}"
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+    return done.stdout.strip()

@@ -1,0 +1,384 @@
+"""A PPO run from its first batch to its bot, and from any checkpoint on.
+
+Whatever is drawn in a batch follows from the run's seed and the batch's number, so a run that was
+stopped and resumed is the same as one that was not.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from kolkhoz_agents.bots import Bot, BotFile, load_bot, save_bot
+from kolkhoz_agents.decisions import agent_seed
+from kolkhoz_agents.games import make_game
+from kolkhoz_agents.network import Canon
+from kolkhoz_agents.protocol import Game
+from kolkhoz_agents.registry import make_agent
+from kolkhoz_agents.torch_network import PolicyValueNetwork
+
+from .acting import ActingNetwork, make_network
+from .checkpoint import (
+    Checkpoint,
+    load_latest,
+    network_tensors,
+    prefixed,
+    save_checkpoint,
+    without_prefix,
+)
+from .config import ConfigError, PpoPart, TrainingConfig
+from .measure import Measured, measure
+from .opponents import Opponents, Pool, as_player
+from .ppo import Ppo, Schedule, load_optimizer, optimizer_tensors, schedule
+from .reward import MarginReward
+from .rollout import Played, Rollout
+from .run_folder import RunFolder
+
+Tell = Callable[[list[Measured], int], None]
+"""Hears the results of an evaluation and after how many learned decisions it was."""
+
+
+@dataclass
+class Progress:
+    """Counters of a run; they go into every checkpoint."""
+
+    batch: int = 0
+    games: int = 0
+    decisions: int = 0
+    learned: int = 0
+    seconds: float = 0.0
+    timings: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one batch brought, for whoever watches."""
+
+    progress: Progress
+    fraction: float
+    now: Schedule
+    losses: dict[str, float]
+    played: Played
+    trainer: Trainer
+
+
+class Trainer:
+    """Trains what a config describes in a run folder."""
+
+    def __init__(self, config: TrainingConfig, run: RunFolder) -> None:
+        assert isinstance(config.algorithm, PpoPart)
+        self.config, self.run, self.part = config, run, config.algorithm
+        torch.set_num_threads(config.threads)
+        self.device = choose_device(config.device)
+        self.game = make_game(config.game.name, config.game.rules)
+        self.shape = config.network.shape()
+        self.network = PolicyValueNetwork(self.shape, self.game)
+        self._first_weights()
+        self.network.to(self.device)
+        self.ppo = Ppo(self.part, self.network, self.game.phases, self._anchor())
+        precision = self.part.precision
+        self.opponents = Opponents(
+            config.opponents, self.game, self.shape, self.device, precision, run.snapshots
+        )
+        self.learned = learned_mask(config.learn, self.game)
+        self.partner = None
+        if config.partner is not None:
+            partner = make_agent(config.partner, self.game)
+            self.partner = as_player(partner, self.shape, self.game, self.device, precision)
+        reward = MarginReward(config.reward, self.game.num_seats)
+        self.rollout = Rollout(self.game, Canon(self.game, self.shape), reward, self.device)
+        self.progress = Progress()
+        self.results: list[dict[str, Any]] = []
+
+    # Beginning, or going on -----------------------------------------------------------------
+
+    def _first_weights(self) -> None:
+        source = self.config.network.start_from
+        if source is None:
+            self.network.initialise(stream(self.config.seed, "network"))
+            return
+        self.network.load(self._weights_of(source, "network.start_from"), self.game)
+
+    def _anchor(self) -> PolicyValueNetwork | None:
+        if self.part.anchor is None:
+            return None
+        weights = self._weights_of(self.part.anchor.bot, "algorithm.anchor.bot")
+        return make_network(self.shape, self.game, weights, self.device)
+
+    def _weights_of(self, source: str, key: str) -> Any:
+        bot = load_bot(source)
+        if bot.shape != self.shape:
+            raise ConfigError(
+                f"{key}: {source} has the network {bot.shape.to_dict()}, which is not the "
+                f"config's {self.shape.to_dict()}"
+            )
+        return bot.weights
+
+    def resume(self, warn: Callable[[str], None]) -> None:
+        """Take over the newest checkpoint of the run folder that can be read."""
+        checkpoint = load_latest(self.run.path, warn)
+        state, tensors = checkpoint.state, checkpoint.tensors
+        self.network.load_state_dict(without_prefix("network", tensors))
+        load_optimizer(self.ppo, without_prefix("optimizer", tensors))
+        self.progress = Progress(**state["progress"])
+        self.opponents.pool = Pool(**state["pool"])
+        self.results = list(state["results"])
+
+    # The run --------------------------------------------------------------------------------
+
+    def fraction(self) -> float:
+        """How much of the budget is used, 0 to 1."""
+        budget, parts = self.config.budget, [0.0]
+        if budget.decisions is not None:
+            parts.append(self.progress.learned / budget.decisions)
+        if budget.minutes is not None:
+            parts.append(self.progress.seconds / (60 * budget.minutes))
+        return min(1.0, max(parts))
+
+    def train(
+        self,
+        watchers: Sequence[Callable[[Report], None]] = (),
+        say: Callable[[str], None] = print,
+        measured: Tell | None = None,
+    ) -> None:
+        """Train until the budget is used; each of `watchers` is told about every batch.
+
+        On Ctrl-C (or a request to terminate) the batch in hand is finished and a checkpoint saved;
+        then KeyboardInterrupt is raised. A second Ctrl-C stops at once.
+        """
+        saves = Cadence(self.config.checkpoint.every_minutes, self.progress.seconds)
+        measures = Cadence(self.config.evaluation.every_minutes, self.progress.seconds)
+        with StopRequest() as stop:
+            while self.fraction() < 1:
+                self._batch(watchers)
+                if stop.asked:
+                    self.save()
+                    raise KeyboardInterrupt
+                if measures.due(self.progress.seconds) and self.fraction() < 1:
+                    self.evaluate(self.config.evaluation.deals, say, measured)
+                if saves.due(self.progress.seconds):
+                    self.save()
+        self.save()
+        self.finish(say, measured)
+
+    def _batch(self, watchers: Sequence[Callable[[Report], None]]) -> None:
+        """Play one batch of games and learn from it."""
+        started = time.perf_counter()
+        number, part = self.progress.batch, self.part
+        fraction = self.fraction()
+        now = schedule(part, fraction)
+        acting = ActingNetwork(self.network, part.precision)
+        seating = self.opponents.seating(
+            acting,
+            self.learned,
+            self.partner,
+            part.games,
+            fraction,
+            np.random.default_rng(stream(self.config.seed, "seating", number)),
+        )
+        played = self.rollout.play(
+            stream(self.config.seed, "games"),
+            self.progress.games + np.arange(part.games),
+            seating,
+            torch.Generator().manual_seed(stream(self.config.seed, "moves", number)),
+            discount=part.discount,
+            gae_lambda=part.gae_lambda,
+        )
+        before = time.perf_counter()
+        order = torch.Generator().manual_seed(stream(self.config.seed, "order", number))
+        losses = self.ppo.learn(played.batch, now, order)
+        played.seconds["learning"] = time.perf_counter() - before
+        self._count(played, part.games)
+        self.opponents.maybe_join(self.progress.learned, self.network.weights)
+        self.progress.seconds += time.perf_counter() - started
+        before = time.perf_counter()
+        report = Report(self.progress, self.fraction(), now, losses, played, self)
+        for watch in watchers:
+            watch(report)
+        self._spend("watching", before)
+
+    def _count(self, played: Played, games: int) -> None:
+        progress = self.progress
+        progress.batch += 1
+        progress.games += games
+        progress.decisions += played.decisions
+        progress.learned += len(played.batch)
+        for name, seconds in played.seconds.items():
+            progress.timings[name] = progress.timings.get(name, 0.0) + seconds
+
+    def _spend(self, name: str, since: float) -> None:
+        seconds = time.perf_counter() - since
+        self.progress.seconds += seconds
+        self.progress.timings[name] = self.progress.timings.get(name, 0.0) + seconds
+
+    # Measuring and saving -------------------------------------------------------------------
+
+    def evaluate(
+        self, deals: int, say: Callable[[str], None], tell: Tell | None = None
+    ) -> list[Measured]:
+        """Measure the bot as it is against the config's opponents, and note the results."""
+        started = time.perf_counter()
+        part = self.config.evaluation
+        bot = Bot(self.game, self.bot_file(), name="bot", partner=self._bot_partner())
+        measured = []
+        for text in part.opponents:
+            opponent = make_agent(text, self.game)
+            result = measure(self.game, bot, opponent, text, deals, part.seed)
+            measured.append(result)
+            learned = self.progress.learned
+            say(f"{learned / 1e6:.1f} M decisions: {result.line(self.game.num_seats)}")
+            entry = {"learned": learned, "seconds": round(self.progress.seconds, 1)}
+            self.results.append({**entry, **result.to_dict()})
+        if tell is not None:
+            tell(measured, self.progress.learned)
+        self._spend("evaluation", started)
+        return measured
+
+    def _bot_partner(self) -> Any:
+        return None if self.config.partner is None else make_agent(self.config.partner, self.game)
+
+    def bot_file(self) -> BotFile:
+        """The bot as it is now."""
+        observation = self.game.observation
+        training = {
+            "algorithm": self.part.name,
+            "seed": self.config.seed,
+            "learned_decisions": self.progress.learned,
+            "games": self.progress.games,
+            "minutes": round(self.progress.seconds / 60, 2),
+            "threads": self.config.threads,
+            "commit": self.run.record.get("commit"),
+            "config": self.config.model_dump(mode="json", exclude_defaults=True),
+        }
+        learned = None
+        if self.config.partner is not None:
+            names = [n for n, own in zip(self.game.phases, self.learned, strict=False) if own]
+            learned = {"phases": names, "partner": self.config.partner}
+        return BotFile(
+            game=self.game.name,
+            rules=self.game.rules_dict(),
+            observation={"version": observation.version, "size": observation.size},
+            shape=self.shape,
+            weights=self.network.weights(),
+            training=training,
+            strength=self.results[-len(self.config.evaluation.opponents) :],
+            learned=learned,
+        )
+
+    def save(self) -> Path:
+        """Write a checkpoint, the bot and run.json."""
+        tensors = prefixed("network", network_tensors(self.network))
+        tensors |= prefixed("optimizer", optimizer_tensors(self.ppo))
+        state = {
+            "progress": asdict(self.progress),
+            "pool": asdict(self.opponents.pool),
+            "results": self.results,
+        }
+        keep = self.config.checkpoint.keep
+        place = save_checkpoint(
+            self.run.path, self.progress.batch, Checkpoint(state, tensors), keep
+        )
+        save_bot(self.run.bot, self.bot_file())
+        self._record(finished=False)
+        return place
+
+    def finish(self, say: Callable[[str], None], tell: Tell | None = None) -> None:
+        """The last evaluation, and the bot with its results."""
+        self.evaluate(self.config.evaluation.final_deals, say, tell)
+        save_bot(self.run.bot, self.bot_file())
+        self._record(finished=True)
+
+    def _record(self, *, finished: bool) -> None:
+        progress = self.progress
+        total = sum(progress.timings.values()) or 1.0
+        working = total - progress.timings.get("evaluation", 0.0)
+        self.run.record |= {
+            "finished": finished,
+            "threads": self.config.threads,
+            "batches": progress.batch,
+            "games": progress.games,
+            "decisions": progress.decisions,
+            "learned_decisions": progress.learned,
+            "seconds": round(progress.seconds, 1),
+            "learned_decisions_per_s": round(progress.learned / max(working, 1e-9)),
+            "time_shares": {n: round(s / total, 4) for n, s in progress.timings.items()},
+            "results": self.results,
+        }
+        self.run.save()
+
+
+class Cadence:
+    """Says when `minutes` of a run's time have gone by again."""
+
+    def __init__(self, minutes: float, now: float) -> None:
+        self.every = 60 * minutes
+        self.next = now + self.every
+
+    def due(self, now: float) -> bool:
+        """Whether it is time; if so, the next time is set."""
+        if now < self.next:
+            return False
+        self.next = now + self.every
+        return True
+
+
+class StopRequest:
+    """Turns the first SIGINT or SIGTERM into a request; the next one acts as it always did."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> StopRequest:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._ask) for number in self.SIGNALS}
+        return self
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+    def __exit__(self, *_: object) -> None:
+        self._restore()
+
+
+def stream(seed: int, *names: object) -> int:
+    """A seed for one purpose: 63 bits that depend on all of its arguments."""
+    return agent_seed(seed, "/".join(map(str, names))) >> 1
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of a config. Raises `ConfigError` if there is none of the kind."""
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("device: 'cuda' is wrong: torch finds no GPU; use auto or cpu")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def learned_mask(names: tuple[str, ...] | None, game: Game) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Phases that the learner decides, bool[phases + 1]; `swap` stands for all of ``swap_*``."""
+    if names is None:
+        return np.ones(len(game.phases) + 1, bool)
+    mask = np.zeros(len(game.phases) + 1, bool)
+    for name in names:
+        hits = [p == name or p.startswith(f"{name}_") for p in game.phases]
+        if not any(hits):
+            raise ConfigError(
+                f"learn: {name!r} is no phase of {game.name}; allowed: {', '.join(game.phases)}"
+            )
+        mask[:-1] |= hits
+    return mask

@@ -1,0 +1,115 @@
+"""Watching a run: the progress bar in the terminal and the curves in TensorBoard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from torch.utils.tensorboard import SummaryWriter
+
+from .measure import Measured
+from .ppo import entropy_by_phase
+from .trainer import Report
+
+
+class Bar:
+    """A progress bar over the budget, with the rate and the time left."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.progress = Progress(
+            SpinnerColumn(),
+            BarColumn(),
+            TextColumn("{task.percentage:5.1f}%  {task.fields[text]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+        self.task = self.progress.add_task("train", total=1.0, text="first batch ...")
+
+    def __enter__(self) -> Bar:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def show(self, report: Report) -> None:
+        """Show where the run stands."""
+        done, seconds = report.fraction, report.progress.seconds
+        left = seconds * (1 - done) / max(done, 1e-9)
+        rate = len(report.played.batch) / max(sum(report.played.seconds.values()), 1e-9)
+        text = (
+            f"{report.progress.learned / 1e6:.1f} M decisions, {rate / 1e3:.0f} k/s, "
+            f"entropy {report.losses['entropy']:.2f}, {clock(left)} left"
+        )
+        self.progress.update(self.task, completed=done, text=text)
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        self.console.print(text, highlight=False)
+
+
+class Board:
+    """TensorBoard curves of a run. The horizontal axis is the learned decisions."""
+
+    def __init__(self, folder: Path, every: int = 5, purge_after: int | None = None) -> None:
+        purge = None if purge_after is None else purge_after + 1
+        self.writer = SummaryWriter(str(folder), purge_step=purge)
+        self.every = every
+
+    def show(self, report: Report) -> None:
+        """Write the curves of one batch; of every fifth, those that cost something."""
+        step = report.progress.learned
+        for name, value in report.losses.items():
+            self.writer.add_scalar(f"learning/{name}", value, step)
+        self.writer.add_scalar("learning/learning_rate", report.now.learning_rate, step)
+        self.writer.add_scalar("learning/entropy_weight", report.now.entropy, step)
+        seconds = report.played.seconds
+        rate = len(report.played.batch) / max(sum(seconds.values()), 1e-9)
+        self.writer.add_scalar("time/learned_decisions_per_s", rate, step)
+        for name, value in seconds.items():
+            self.writer.add_scalar(f"time/share_{name}", value / sum(seconds.values()), step)
+        if report.progress.batch % self.every:
+            return
+        trainer = report.trainer
+        for name, value in entropy_by_phase(trainer.ppo, report.played.batch).items():
+            self.writer.add_scalar(f"entropy/{name}", value, step)
+        for name, value in behaviour(report).items():
+            self.writer.add_scalar(name, value, step)
+
+    def measured(self, results: list[Measured], step: int) -> None:
+        """Write the win share with its interval, and the score, against each opponent."""
+        for result in results:
+            for name, value in zip(("mean", "low", "high"), result.win_share, strict=True):
+                self.writer.add_scalar(f"win_share/{result.against}/{name}", value, step)
+            self.writer.add_scalar(f"score/{result.against}", result.score[0], step)
+
+    def close(self) -> None:
+        """Write out what is left."""
+        self.writer.close()
+
+
+def behaviour(report: Report) -> dict[str, float]:
+    """Means over the learner's seats of score and the game's own statistics."""
+    played = report.played
+    own = played.learner
+    score = np.asarray(played.outcome.score)
+    values = {
+        "play/score": float(score[own].mean()),
+        "play/winning_score": float(score.max(1).mean()),
+        "play/win_share": float(np.asarray(played.outcome.win_share)[own].mean()),
+    }
+    for i, name in enumerate(report.trainer.game.statistics):
+        values[f"behaviour/{name}"] = float(played.statistics[..., i][own].mean())
+    return values
+
+
+def clock(seconds: float) -> str:
+    """A length of time for people."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+
