@@ -58,6 +58,7 @@ class Recorder:
         self.table = table
         self._logs = [self._open(row) for row in range(table.size)]
         self._finished: list[_Log] = []
+        self._written: dict[int, dict[str, Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name == "table":  # not yet set: a copy or a failed construction
@@ -94,7 +95,12 @@ class Recorder:
         log = self._logs[row]
         if log.result is None:
             raise RecordError(f"recorder: game {log.game} is not over")
-        return _write_out([log], self.table.rules)[0]
+        if id(log) not in self._written:
+            # Playing again costs about the same for one game as for all that have ended.
+            ended = [one for one in self._logs if one.result is not None]
+            records = _write_out(ended, self.table.rules)
+            self._written = {id(one): found for one, found in zip(ended, records, strict=True)}
+        return self._written[id(log)]
 
 
 def _result(outcome: Outcome, index: int) -> dict[str, Any]:
