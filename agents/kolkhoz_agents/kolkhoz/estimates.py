@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kolkhoz_env.cards import BIT, NO_CROP, RANK, SABOTEUR_BIT
+from kolkhoz_env.cards import BIT, NO_CROP, RANK, SABOTEUR, U64
 from kolkhoz_env.knowledge import Knowledge
 from kolkhoz_env.rules import ASSIGN
-from kolkhoz_env.state import EMPTY, HIDDEN, PLACE_HIGHEST, State
+from kolkhoz_env.state import HIDDEN, PLACE_HIGHEST, State
 
 F32 = NDArray[np.float32]
 #: Mean rank of a Worker, the guess for a card whose face is hidden.
@@ -59,36 +59,61 @@ class Weights:
 
 @dataclass(frozen=True)
 class Position:
-    """Estimates for n decisions of one seat each, P seats, four crops.
+    """What the heuristic weighs in n decisions of one seat each: P seats, four crops.
 
     Attributes:
-        state: the redacted games.
+        year, trump, trick_size, trick_number, assigned, led, best: as in the state, int[n].
         seats: int8[n], the seat to act.
-        hand: uint64[n].
-        unseen: uint64[n], cards whose place the seat does not know.
+        medals: int8[n, P]; trick: int8[n, P]; hours: int16[n, 4]; rewards: int8[n, 4], the rank
+            of each field's reward of the year, 0 once it is paid.
+        hand: uint64[n]; unseen: uint64[n], cards whose place the seat does not know.
+        sabotaged: bool[n, 4], fields with the Saboteur.
         stakes: float32[n, P, 4], expected ranks in Plot and Cellar by crop.
         counts: float32[n, P, 4], expected number of cards there.
-        left: float32[n], hours that the tricks not yet assigned bring, about.
+        left: float32[n], hours that the cards not yet assigned bring, about.
         fail: float32[n, 4], chance that each field fails.
         loss: float32[n, P], what each seat would lose if it were inspected.
-        inspected: bool[n, P], seats with a Medal.
     """
 
-    state: State
+    year: NDArray[np.int64]
+    trump: NDArray[np.int8]
+    trick_size: NDArray[np.int8]
+    trick_number: NDArray[np.int8]
+    assigned: NDArray[np.int8]
+    led: NDArray[np.int8]
+    best: NDArray[np.uint8]
     seats: NDArray[np.int8]
+    medals: NDArray[np.int8]
+    trick: NDArray[np.int8]
+    hours: NDArray[np.int16]
+    rewards: NDArray[np.int8]
     hand: NDArray[np.uint64]
     unseen: NDArray[np.uint64]
+    sabotaged: NDArray[np.bool_]
     stakes: F32
     counts: F32
     left: F32
     fail: F32
     loss: F32
-    inspected: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """Number of decisions."""
+        return len(self.seats)
+
+    @property
+    def players(self) -> int:
+        """Number of seats."""
+        return self.medals.shape[1]
 
     @property
     def games(self) -> NDArray[np.int64]:
         """0 .. n-1, for indexing."""
-        return np.arange(self.state.size)
+        return np.arange(self.size)
+
+    def take(self, rows: NDArray[np.int64]) -> Position:
+        """Some of the decisions."""
+        return Position(**{name: values[rows] for name, values in vars(self).items()})
 
 
 def _sums() -> F32:
@@ -101,6 +126,11 @@ def _sums() -> F32:
 
 
 _SUMS = _sums()
+_CROPS = np.arange(NO_CROP)
+#: float32[16, 4]: even chances of the crops in a set of crops.
+_EVEN = np.array(
+    [[(v >> c & 1) / max(v.bit_count(), 1) for c in range(4)] for v in range(16)], dtype=np.float32
+)
 
 
 def by_crop(zones: NDArray[np.uint64]) -> tuple[F32, F32]:
@@ -111,83 +141,101 @@ def by_crop(zones: NDArray[np.uint64]) -> tuple[F32, F32]:
     return sums[..., :4], sums[..., 4:]
 
 
-def estimate(
-    known: Knowledge, quota: int, tricks: int, famine_year: int, weights: Weights
-) -> Position:
+def estimate(known: Knowledge, weights: Weights) -> Position:
     """The estimates for each decision of `known`."""
-    state, seats = known.state, known.seats
+    state, seats, rules = known.state, known.seats, known.rules
     games = np.arange(state.size)
     unseen = known.unseen()
+    year = state.year.astype(np.int64)
     stakes, counts = holdings_by_crop(state)
-    total = tricks - (state.year == famine_year)
-    players = state.players
-    waiting = players * (total - state.trick_number) - state.assigned
+    tricks = rules.tricks - (year == rules.famine_year)
+    waiting = state.players * (tricks - state.trick_number) - state.assigned
     left = (waiting * MEAN_RANK).astype(np.float32)
     assigning = np.flatnonzero(state.phase == ASSIGN)
     if assigning.size:
-        left[assigning] += trick_hours(state, assigning) - MEAN_RANK * (
-            players - state.assigned[assigning]
-        )
-    fail = failing(state, left, quota, unseen, weights)
+        to_assign = state.players - state.assigned[assigning]
+        hours = trick_hours(state.trick[assigning], state.assigned[assigning])
+        left[assigning] += hours - MEAN_RANK * to_assign
+    sabotaged = (state.fields >> U64(SABOTEUR)) != 0
+    at_large = (unseen >> U64(SABOTEUR)) != 0
+    need = (rules.field_quota - state.hours).astype(np.float32)
+    fail = failing(need, left, state.trump, sabotaged, at_large, weights)
+    paid = (state.claimed[:, None] >> _CROPS.astype(np.uint8)) & 1
+    rewards = np.maximum(RANK[state.piles[games, :, year - 1]], 0) * (1 - paid)
     return Position(
-        state=state,
+        year=year,
+        trump=state.trump,
+        trick_size=state.trick_size,
+        trick_number=state.trick_number,
+        assigned=state.assigned,
+        led=state.led,
+        best=state.best,
         seats=seats,
+        medals=state.medals,
+        trick=state.trick,
+        hours=state.hours,
+        rewards=rewards.astype(np.int8),
         hand=state.hands[games, seats],
         unseen=unseen,
+        sabotaged=sabotaged,
         stakes=stakes,
         counts=counts,
         left=left,
         fail=fail,
         loss=losses(fail, stakes, counts),
-        inspected=state.medals > 0,
     )
 
 
 def holdings_by_crop(state: State) -> tuple[F32, F32]:
     """Expected ranks and cards of each Plot and Cellar by crop, float32[n, P, 4] each."""
-    held = state.plots | np.bitwise_or.reduce(BIT[state.cellars], axis=2)
+    held = state.plots.copy()
+    for place in range(state.cellars.shape[2]):
+        held |= BIT[state.cellars[:, :, place]]
     stakes, counts = by_crop(held)
-    hidden = state.cellars == HIDDEN
-    if hidden.any():
-        highest = state.places[..., PLACE_HIGHEST : PLACE_HIGHEST + NO_CROP]
-        possible = (highest > 4) & hidden[..., None]
-        chance = possible / np.maximum(possible.sum(axis=-1, keepdims=True), 1)
-        counts = counts + chance.sum(axis=2, dtype=np.float32)
-        ranks = np.minimum(highest, 13) / 2 + 2.5
-        stakes = stakes + (chance * ranks).sum(axis=2, dtype=np.float32)
+    for place in range(state.cellars.shape[2]):
+        hidden = state.cellars[:, :, place] == HIDDEN
+        if hidden.any():
+            highest = state.places[:, :, place, PLACE_HIGHEST : PLACE_HIGHEST + NO_CROP]
+            possible = (highest > 4) & hidden[..., None]
+            bits = np.packbits(possible.reshape(-1, 4), axis=1, bitorder="little")[:, 0]
+            chance = _EVEN[bits].reshape(possible.shape)
+            counts += chance
+            stakes += chance * (highest * np.float32(0.5) + np.float32(2.5))
     return stakes, counts
 
 
-def trick_hours(state: State, rows: NDArray[np.int64]) -> F32:
-    """Hours of the cards of the trick that are still to be assigned, float32[n]."""
-    waiting = np.arange(state.players) >= state.assigned[rows, None]
-    ranks = RANK[state.trick[rows]] * (waiting & (state.trick[rows] != EMPTY))
-    return ranks.sum(axis=1).astype(np.float32)
+def trick_hours(trick: NDArray[np.int8], assigned: NDArray[np.int8]) -> F32:
+    """Hours of the cards of tricks int8[n, P] that are still to be assigned, float32[n]."""
+    waiting = np.arange(trick.shape[1]) >= assigned[:, None]
+    return (RANK[trick] * waiting).sum(axis=1).astype(np.float32)
 
 
-def fail_chance(need: F32, left: F32, pull: F32 | float, weights: Weights) -> F32:
-    """Chance that a field fails that lacks `need` hours with `left` hours still to come."""
-    share = need / np.maximum(left, 1) - pull
+def fail_chance(need: F32, left: F32, trump: NDArray[np.int8], weights: Weights) -> F32:
+    """Chance that fields fail that lack `need` hours [n, 4] with `left` [n] still to come."""
+    ahead = weights.trump_pull * (trump[:, None] == _CROPS)
+    share = need / np.maximum(left, 1)[:, None] - ahead.astype(np.float32)
     drift = np.clip(weights.fail_slope * (share - weights.fail_middle), -30, 30)
     chance = 1 / (1 + np.exp(-drift))
-    return np.where(need <= 0, 0, np.where(need > left, 1, chance)).astype(np.float32)
+    return np.where(need <= 0, 0, np.where(need > left[:, None], 1, chance)).astype(np.float32)
 
 
 def failing(
-    state: State, left: F32, quota: int, unseen: NDArray[np.uint64], weights: Weights
+    need: F32,
+    left: F32,
+    trump: NDArray[np.int8],
+    sabotaged: NDArray[np.bool_],
+    at_large: NDArray[np.bool_],
+    weights: Weights,
 ) -> F32:
-    """Chance that each field fails, float32[n, 4]."""
-    need = (quota - state.hours).astype(np.float32)
-    pull = weights.trump_pull * (np.arange(NO_CROP) == state.trump[:, None])
-    chance = fail_chance(need, left[:, None], pull, weights)
-    at_large = (unseen & SABOTEUR_BIT != 0) & (left > 0)
-    chance = 1 - (1 - chance) * (1 - weights.saboteur * at_large[:, None])
-    return np.where((state.fields & SABOTEUR_BIT) != 0, np.float32(1), chance).astype(np.float32)
+    """Chance that each field fails, float32[n, 4]; `at_large`: the Saboteur may still come."""
+    chance = fail_chance(need, left, trump, weights)
+    risk = np.where(at_large & (left > 0), np.float32(weights.saboteur), np.float32(0))
+    return np.where(sabotaged, np.float32(1), 1 - (1 - chance) * (1 - risk)[:, None])
 
 
 def losses(fail: F32, stakes: F32, counts: F32) -> F32:
     """Ranks that each seat can expect to lose if inspected, float32[n, P]."""
     failed = fail.sum(axis=1)[:, None]
-    pool = np.einsum("nc,npc->np", fail, counts)
-    taken = np.minimum(1, failed / np.maximum(pool, 0.01))
-    return np.einsum("nc,npc->np", fail, stakes) * taken
+    pool = (counts @ fail[:, :, None])[:, :, 0]
+    taken = np.minimum(1, failed / np.maximum(pool, np.float32(0.01)))
+    return (stakes @ fail[:, :, None])[:, :, 0] * taken

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolkhoz_agents.decisions import choose_best
-from kolkhoz_agents.kolkhoz.estimates import F32, Position, Weights, estimate
+from kolkhoz_agents.kolkhoz.estimates import Position, Weights, estimate
 from kolkhoz_agents.kolkhoz.fields import score_fields
 from kolkhoz_agents.kolkhoz.holdings import score_gives, score_losses, score_takes, score_trumps
 from kolkhoz_agents.kolkhoz.tricks import score_plays
 from kolkhoz_agents.protocol import KNOWLEDGE, Decisions, Game, Option
 from kolkhoz_env.cards import CROP_ACTION, NO_CROP, NUM_ACTIONS, NUM_CARDS
 from kolkhoz_env.knowledge import Knowledge
-from kolkhoz_env.rules import ASSIGN, PLAY, REQUISITION, SWAP_GIVE, SWAP_TAKE, TRUMP
+from kolkhoz_env.rules import ASSIGN, PLAY, REQUISITION, SWAP_GIVE, SWAP_TAKE, TRUMP, Rules
 
 _CROPS = slice(CROP_ACTION, CROP_ACTION + NO_CROP)
 _CARDS = slice(0, NUM_CARDS)
@@ -36,21 +36,23 @@ class HeuristicAgent:
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         """int64[B] legal actions; the same knowledge always gets the same answer."""
         known = cast(Knowledge, decisions.knowledge)
+        position = estimate(known, self.weights)
         phases = known.state.phase
         actions = np.zeros(known.size, dtype=np.int64)
         for phase in np.unique(phases):
             rows = np.flatnonzero(phases == phase)
-            part = known if rows.size == known.size else known.take(rows)
-            actions[rows] = self._decide(int(phase), part, decisions.mask[rows])
+            part = position if rows.size == known.size else position.take(rows)
+            actions[rows] = self._decide(int(phase), part, decisions.mask[rows], known.rules)
         return actions
 
-    def _decide(self, phase: int, known: Knowledge, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-        rules, weights = known.rules, self.weights
-        position = estimate(known, rules.field_quota, rules.tricks, rules.famine_year, weights)
+    def _decide(
+        self, phase: int, position: Position, mask: NDArray[np.bool_], rules: Rules
+    ) -> NDArray[np.int64]:
+        weights = self.weights
         if phase == PLAY:
-            cards, scores = score_plays(position, known.legal_actions(), weights)
+            cards, scores = score_plays(position, mask, weights)
             return cards[position.games, scores.argmax(axis=1)].astype(np.int64)
-        scores = np.zeros((known.size, NUM_ACTIONS), dtype=np.float32)
+        scores = np.zeros((position.size, NUM_ACTIONS), dtype=np.float32)
         if phase == ASSIGN:
             scores[:, _CROPS] = score_fields(position, rules.field_quota, weights)
         elif phase == TRUMP:

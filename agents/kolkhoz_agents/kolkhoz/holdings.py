@@ -5,24 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from kolkhoz_agents.kolkhoz.estimates import F32, Position, Weights, by_crop
-from kolkhoz_agents.kolkhoz.tricks import banking, hand_cards
-from kolkhoz_env.cards import BIT, CROP, NO_CROP, NUM_CARDS, ONE, PASS, RANK, U64
+from kolkhoz_env.cards import CROP, NUM_CARDS, ONE, PASS, RANK, U64
 
 _ALL = np.arange(NUM_CARDS)
 
 
 def score_trumps(position: Position, weights: Weights) -> F32:
     """Scores float32[n, 4] of the crops as trump."""
-    state, games = position.state, position.games
     ranks, cards = by_crop(position.hand)
-    held = position.stakes[games, position.seats]
-    year = state.year.astype(np.int64) - 1
-    reward = np.maximum(RANK[state.piles[games, :, year]], 0)
+    held = position.stakes[position.games, position.seats]
     return (
         weights.length * cards
         + weights.strength * ranks
         + weights.stake * held
-        + weights.prize * reward
+        + weights.prize * position.rewards
     )
 
 

@@ -1,4 +1,4 @@
-"""How the heuristic plays its cards: what a trick is worth and which card to keep for the Cellar."""
+"""How the heuristic plays its cards: what a trick is worth, and which card to bank."""
 
 from __future__ import annotations
 
@@ -62,10 +62,9 @@ def banking(position: Position, cards: NDArray[np.int8], weights: Weights) -> F3
 
 
 def score_plays(
-    position: Position, legal: NDArray[np.uint64], weights: Weights
+    position: Position, mask: NDArray[np.bool_], weights: Weights
 ) -> tuple[NDArray[np.int8], F32]:
     """Cards int8[n, 5] of each hand and their scores float32[n, 5], -inf where not legal."""
-    state, games = position.state, position.games
     cards = hand_cards(position.hand)
     number = cards.astype(np.int64)
     worth = _worth_of_winning(position, weights)
@@ -80,31 +79,33 @@ def score_plays(
     loses += weights.spare * np.where(is_best | is_second, np.maximum(second - third, 0), 0)
 
     strong = STRENGTH[
-        state.trump[:, None], np.where(CROP[cards] == NO_CROP, 0, CROP[cards]), number
+        position.trump[:, None], np.where(CROP[cards] == NO_CROP, 0, CROP[cards]), number
     ]
     shed = weights.shed * strong * ~is_best
     score = wins * worth[:, None] - loses + shed * (1 - wins)
-    allowed = (legal[:, None] >> np.maximum(number, 0).astype(U64)) & ONE == 1
+    allowed = mask[position.games[:, None], number]
     return cards, np.where(allowed & (cards >= 0), score, -np.inf).astype(np.float32)
 
 
 def _worth_of_winning(position: Position, weights: Weights) -> F32:
     """What winning this trick is worth to the seat in ranks, float32[n]; mostly a cost."""
-    state, games, seats = position.state, position.games, position.seats
+    games, seats = position.games, position.seats
     own_loss = position.loss[games, seats]
     best = (position.hand[:, None] & CROP_BITS[:4]) != 0
-    medals = state.medals[games, seats]
+    medals = position.medals[games, seats]
     has = medals > 0
     # The card that will be banked is at risk as well.
     prospective = (best * position.fail).mean(axis=1) * 6
     cost = weights.medal * (own_loss + prospective)
     # A seat that has won all so far makes this seat inspected anyway unless it is stopped.
-    rivals = (state.medals == state.trick_number[:, None]) & (state.trick_number[:, None] >= 2)
+    rivals = (position.medals == position.trick_number[:, None]) & (
+        position.trick_number[:, None] >= 2
+    )
     rivals[games, seats] = False
     cost = np.where(rivals.any(axis=1), cost * 0.3, cost)
     gain = weights.control + weights.rewards * _rewards_in_reach(position)
     gain = gain + np.where(has, weights.again + 0.3 * own_loss, 0)
-    on_way = has & (medals == state.trick_number)
+    on_way = has & (medals == position.trick_number)
     table = position.loss.sum(axis=1) - own_loss
     hero = own_loss + weights.others * table
     gain = gain + np.where(on_way, weights.hero * hero * (medals - 0.5), 0)
@@ -112,25 +113,19 @@ def _worth_of_winning(position: Position, weights: Weights) -> F32:
 
 
 def _rewards_in_reach(position: Position) -> F32:
-    """Ranks of the rewards whose fields this trick could complete, float32[n]."""
-    state = position.state
-    year = state.year.astype(np.int64) - 1
-    ranks = RANK[state.piles[position.games, :, year]]
-    paid = (state.claimed[:, None] >> np.arange(NO_CROP, dtype=np.uint8)) & 1 == 1
-    near = state.hours >= 8
-    return (np.maximum(ranks, 0) * near * ~paid).sum(axis=1).astype(np.float32)
+    """Ranks of the rewards whose fields are under way, float32[n]."""
+    return (position.rewards * (position.hours >= 8)).sum(axis=1).astype(np.float32)
 
 
 def _win_chance(position: Position, cards: NDArray[np.int8], weights: Weights) -> F32:
     """Chance that each hand card wins the trick, float32[n, 5]."""
-    state = position.state
     crop = CROP[cards]
-    led = np.where((state.trick_size == 0)[:, None], crop, state.led[:, None])
+    led = np.where((position.trick_size == 0)[:, None], crop, position.led[:, None])
     number = cards.astype(np.int64)
-    trump = state.trump[:, None].astype(np.int64)
+    trump = position.trump[:, None].astype(np.int64)
     strength = STRENGTH[trump, led, number]
-    winning = strength > state.best[:, None]
-    after = (state.players - 1 - state.trick_size).astype(np.float32)[:, None]
+    winning = strength > position.best[:, None]
+    after = (position.players - 1 - position.trick_size).astype(np.float32)[:, None]
     better = np.bitwise_count(STRONGER[trump, led, number] & position.unseen[:, None])
     unseen = np.maximum(np.bitwise_count(position.unseen), 1)[:, None]
     held = np.maximum(np.bitwise_count(position.hand), 1)[:, None]
