@@ -11,6 +11,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def aec(players: int, *, runs: int, seconds: float) -> dict[str, float]:
     rates = {}
     for name, make in (("raw_env", raw_env), ("env", env)):
         table = make(players=players)
-        rates[name] = median_rate(lambda table=table: _play_aec(table, seconds), runs)
+        rates[name] = median_rate(partial(_play_aec, table, seconds), runs)
     return rates
 
 
