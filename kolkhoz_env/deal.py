@@ -35,7 +35,7 @@ _LAST = ~U64(0)
 _PILES, _HIDDEN_REWARD, _PLANNER = 16, 17, 18
 
 #: A dealer returns, for ``rows`` of a state whose year has begun, the hands ``uint64[n, P]`` and
-#: the card turned up in the Famine ``int8[n]`` (ignored in other years).
+#: the card turned up in the Famine ``int8[n]`` (EMPTY if none is left; ignored in other years).
 Dealer = Callable[[State, Int64, Rules], tuple[UInt64, Int8]]
 
 
@@ -96,11 +96,11 @@ def workers_deck(state: State, rows: Int64, rules: Rules) -> UInt64:
 
     Every card of the game that is in no Plot, Cellar, reward pile or the North.
     """
-    held = np.bitwise_or.reduce(state.plots[rows], axis=1) | state.north[rows]
-    held |= np.bitwise_or.reduce(BIT[state.cellars[rows].reshape(rows.size, -1)], axis=1)
+    held = union(state.plots[rows]) | state.north[rows]
+    held |= union(BIT[state.cellars[rows].reshape(rows.size, -1)])
     ahead = np.arange(5) >= (state.year[rows, None] - 1)
     piles = np.where(ahead[:, None, :], state.piles[rows], EMPTY)
-    held |= np.bitwise_or.reduce(BIT[piles.reshape(rows.size, -1)], axis=1)
+    held |= union(BIT[piles.reshape(rows.size, -1)])
     return U64(rules.deck) & ~held
 
 
@@ -117,6 +117,5 @@ def hashed_deal(state: State, rows: Int64, rules: Rules) -> tuple[UInt64, Int8]:
     hand = rules.hand_size(int(state.year[rows[0]]))
     dealt = rules.players * hand
     cards = (order[:, : dealt + 1] & _LOW_BITS).astype(np.int8)
-    # With every Worker dealt there is no next card; its number (63) is never used then.
-    hands = np.bitwise_or.reduce(BIT[cards[:, :dealt]].reshape(-1, rules.players, hand), axis=2)
-    return hands, cards[:, dealt]
+    hands = union(BIT[cards[:, :dealt]].reshape(-1, rules.players, hand))
+    return hands, np.where(order[:, dealt] == _LAST, np.int8(EMPTY), cards[:, dealt])

@@ -214,10 +214,10 @@ def _check_year(year: Any, number: int, rules: Rules) -> None:
         refuse(f"{place}, year", f"{_short(year['year'])} is not {number}")
     _check_int(year["planner"], 0, rules.players - 1, f"{place}, planner")
     _check_zones(year["hands"], rules, f"{place}, hands", rules.hand_size(number))
-    if number == rules.famine_year:
+    if rules.reveals_in(number):
         _check_card(year["famine_card"], rules, f"{place}, famine_card")
     elif year["famine_card"] is not None:
-        refuse(f"{place}, famine_card", "must be null, the year is no Famine")
+        refuse(f"{place}, famine_card", "must be null, no Worker is revealed in this year")
     for index, move in enumerate(_check_list(year["moves"], None, f"{place}, moves"), start=1):
         _check_move(move, rules, f"{place}, move {index}")
     if year.get("trump") is not None:

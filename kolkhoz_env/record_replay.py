@@ -128,7 +128,7 @@ class _Replay:
         """The engine's dealer: the hands and Famine cards of the records."""
         decks = workers_deck(state, rows, rules)
         hands = np.zeros((rows.size, rules.players), dtype=np.uint64)
-        famine = np.zeros(rows.size, dtype=np.int8)
+        famine = np.full(rows.size, EMPTY, dtype=np.int8)
         for index, row in enumerate(rows):
             year = self._begin_year(int(row), int(decks[index]))
             hands[index] = [zone_of(hand) for hand in year["hands"]]

@@ -196,13 +196,13 @@ class _Scribe:
         hands, turned_up = hashed_deal(state, rows, rules)
         for index, row in enumerate(rows):
             number = int(state.year[row])
-            famine = number == rules.famine_year
+            revealed = rules.reveals_in(number)
             self.records[row]["years"].append(
                 {
                     "year": number,
                     "planner": int(state.planner[row]),
                     "hands": [names_in(hand) for hand in hands[index]],
-                    "famine_card": card_name(int(turned_up[index])) if famine else None,
+                    "famine_card": card_name(int(turned_up[index])) if revealed else None,
                     "moves": [],
                 }
             )

@@ -85,17 +85,18 @@ class Rules:
             )
         if self.famine_year and self.famine_year <= self.years and self.tricks < 2:
             raise RulesError("rules.tricks: a Famine year needs at least 2 tricks in a full year")
-        workers = self.crops * (self.ranks - self.low_rewards - 1) + self.saboteur
         for year in range(1, self.years + 1):
-            famine = year == self.famine_year
-            needed = self.players * self.hand_size(year) + famine
+            workers = self.workers_in(year)
+            # In the Famine one more is revealed. Without the Saboteur none may be left for that
+            # (as with four players), and the year has no trump; with it there must be one, so
+            # that the Saboteur is never in play in a year without trump.
+            revealed = year == self.famine_year and self.saboteur
+            needed = self.players * self.hand_size(year) + revealed
             if workers < needed:
                 raise RulesError(
-                    f"rules: the Workers Deck of year {year} has {workers} cards, {needed} are dealt"
+                    f"rules: the Workers Deck of year {year} has {workers} cards, "
+                    f"{needed} are needed"
                 )
-            # Each seat banks one Worker a year and the Famine sends one North; a swap with the
-            # Plot or Cellar is one for one.
-            workers -= self.players + famine
 
     @cached_property
     def field_quota(self) -> int:
@@ -112,6 +113,21 @@ class Rules:
     def pile_size(self) -> int:
         """Cards in each reward pile at the start."""
         return self.low_rewards + 1
+
+    def workers_in(self, year: int) -> int:
+        """Cards in the Workers Deck of a year.
+
+        Each seat banks one Worker a year and the Famine sends one North; a swap with the Plot or
+        Cellar is one for one.
+        """
+        workers = self.crops * (self.ranks - self.low_rewards - 1) + self.saboteur
+        after_famine = 0 < self.famine_year < year
+        return workers - self.players * (year - 1) - after_famine
+
+    def reveals_in(self, year: int) -> bool:
+        """Whether a Worker is revealed in a year: in the Famine, if one is left after the deal."""
+        dealt = self.players * self.hand_size(year)
+        return year == self.famine_year and self.workers_in(year) > dealt
 
     def tricks_in(self, year: int) -> int:
         """Tricks of a year (1-based): one less in the Famine year."""

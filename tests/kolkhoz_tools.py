@@ -226,7 +226,7 @@ class ByHand:
 
     def _deal(self, state: State, rows: np.ndarray, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
         hands = [zone_of(hand) for hand in self._hands[state.year[0] - 1]]
-        turned_up = card_number(self._famine_card) if self._famine_card else 0
+        turned_up = card_number(self._famine_card) if self._famine_card else -1
         return np.array([hands], dtype=np.uint64), np.array([turned_up], dtype=np.int8)
 
     def first_planner(self) -> int:

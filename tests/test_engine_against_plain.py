@@ -79,9 +79,9 @@ class Duel:
 
 @pytest.mark.parametrize("players", [3, 4])
 def test_printed_game(players: int) -> None:
-    duel = Duel(Rules(players=players), games=30, seed=players)
+    duel = Duel(Rules(players=players), games=60, seed=players)
     duel.play()
-    assert duel.decisions > 3000
+    assert duel.decisions > 6000
     assert duel.requisitions > 0
 
 

@@ -81,6 +81,8 @@ class PlainGame:
         self.deck -= set(dealt)
 
     def _reveal_famine_card(self) -> None:
+        if not self.deck:
+            return  # four players without the Saboteur hold every Worker: no trump
         card = self.deals.famine_card(self.year, sorted(self.deck))
         self.deck.remove(card)
         self.north.append(card)
