@@ -59,8 +59,9 @@ def test_the_examples_of_the_help_parse(capsys: pytest.CaptureFixture[str]) -> N
     ("arguments", "needle"),
     [
         ("", "COMMAND"),
-        ("dance", "dance"),
-        ("train no-such.yaml", "no-such.yaml"),
+        ("dance", "COMMAND 'dance' should be one of quickstart, train"),
+        ("trian", "did you mean 'train'?"),
+        ("train no-such.yaml", "no-such.yaml: no such file; shipped configs"),
         ("evaluate random", "B"),
         ("evaluate random nobody --deals 1", "nobody"),
         ("evaluate random random --deals none", "--deals"),

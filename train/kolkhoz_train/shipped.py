@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kolkhoz_env.errors import KolkhozError
+
 
 def config_folder() -> Path:
     """The folder of the shipped configs: in the installed package, or at the top of a checkout."""
@@ -11,16 +13,26 @@ def config_folder() -> Path:
     return installed if installed.is_dir() else Path(__file__).parents[2] / "configs"
 
 
+def config_names() -> list[str]:
+    """Names of the shipped configs."""
+    return sorted(path.stem for path in config_folder().glob("*.yaml"))
+
+
 def find_config(text: str) -> Path:
     """The config that `text` means: a file, or the name of a shipped config.
 
     `quickstart`, `quickstart.yaml` and `configs/quickstart.yaml` all mean the shipped one where no
-    file of that name exists. A path that matches nothing is returned as it is, for the reader to
-    complain about.
+    file of that name exists.
+
+    Raises:
+        KolkhozError: there is neither; names the shipped ones.
     """
     path = Path(text)
-    if path.exists() or path.parent not in (Path("."), Path("configs")):
+    if path.is_file():
         return path
-    name = path.name if path.suffix in (".yaml", ".yml") else f"{path.name}.yaml"
-    shipped = config_folder() / name
-    return shipped if shipped.is_file() else path
+    name = path.name.removesuffix(".yaml").removesuffix(".yml")
+    if path.parent in (Path("."), Path("configs")) and name in config_names():
+        return config_folder() / f"{name}.yaml"
+    raise KolkhozError(
+        f"{text}: no such file; shipped configs, which go by name, are {', '.join(config_names())}"
+    )

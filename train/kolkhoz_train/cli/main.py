@@ -13,8 +13,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import NoReturn
@@ -77,6 +79,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line that names the argument, and exit with 2."""
+        choice = re.match(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
+        if choice:
+            name, given, possible = choice.groups()
+            names = re.findall(r"[\w-]+", possible)
+            near = get_close_matches(given, names, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            message = f"{name} {given!r} should be one of {', '.join(names)}{hint}"
         self.exit(2, f"{self.prog}: {one_line(message)} (see: {self.prog} --help)\n")
 
 
