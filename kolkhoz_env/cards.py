@@ -122,3 +122,14 @@ def single_card(zones: NDArray[np.uint64]) -> NDArray[np.int8]:
 def count_cards(zones: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """Number of cards in each zone, ``uint8`` of the same shape."""
     return np.bitwise_count(zones)
+
+
+def union(zones: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Cards of all zones along the last axis: ``uint64[..., k]`` to ``uint64[...]``.
+
+    Axes here have 4 to 20 entries, for which numpy's own reduction is several times slower.
+    """
+    joined = zones[..., 0].copy()
+    for number in range(1, zones.shape[-1]):
+        joined |= zones[..., number]
+    return joined

@@ -19,6 +19,7 @@ from kolkhoz_env.cards import (
     BIT,
     NUM_CARDS,
     U64,
+    union,
 )
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import EMPTY, Int8, Int64, State, UInt64

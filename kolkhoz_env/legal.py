@@ -13,6 +13,7 @@ from kolkhoz_env.cards import (
     PASS,
     SABOTEUR_BIT,
     U64,
+    union,
 )
 from kolkhoz_env.rules import ASSIGN, REQUISITION, SWAP_GIVE, SWAP_TAKE, TRUMP, Rules
 from kolkhoz_env.state import Bool, State, UInt64
@@ -46,7 +47,7 @@ def legal_actions(state: State, rules: Rules) -> UInt64:
         if rare == TRUMP:
             legal[rows] = U64(crops << CROP_ACTION)
         elif rare == SWAP_TAKE:
-            cellar = np.bitwise_or.reduce(BIT[state.cellars[rows, seat[rows]]], axis=1)
+            cellar = union(BIT[state.cellars[rows, seat[rows]]])
             legal[rows] = state.plots[rows, seat[rows]] | cellar | _PASS_BIT
         elif rare == SWAP_GIVE:
             legal[rows] = hand[rows]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kolkhoz_env.cards import BIT, CROP_BITS, RANK, RANK_BITS, U64
+from kolkhoz_env.cards import BIT, CROP_BITS, RANK, RANK_BITS, U64, union
 from kolkhoz_env.state import (
     COUNTER,
     EMPTY,
+    PLACE_FACTS,
     PLACE_HIGHEST,
     PLACE_SABOTEUR,
     Bool,
-    Int8,
     Int16,
     Int64,
     State,
@@ -31,31 +31,31 @@ _RANK_BITS_DOWN = RANK_BITS[_RANKS_DOWN]
 
 def holdings(state: State, rows: Int64) -> UInt64:
     """Plot and Cellar of each seat together, ``uint64[n, P]``."""
-    return state.plots[rows] | np.bitwise_or.reduce(BIT[state.cellars[rows]], axis=2)
+    return state.plots[rows] | union(BIT[state.cellars[rows]])
 
 
-def cutoff(pool: UInt64, quota: Int8) -> tuple[UInt64, UInt64, Int8, Int64]:
-    """Split pools ``uint64[n, P]`` at the highest ``quota`` (``[n]``) cards.
+def cutoff(pool: UInt64, quota: Int64) -> tuple[UInt64, UInt64, Int64, Int64]:
+    """Split pools ``uint64[m]`` at their highest ``quota`` (``[m]``, 1 or more) cards.
 
     Returns the cards that go for certain, the cards tied at the cutoff where a choice is left
     (else none), how many of these must go, and the lowest rank that goes for certain: 14 if no
     card does, 0 if fewer than ``quota`` go because the pool holds no more. That last figure is
     what everybody at the table sees, so it tells nothing of the cards that stay.
     """
-    bits = np.unpackbits(pool.view(np.uint8), bitorder="little").reshape(*pool.shape, 64)
-    counts = np.empty((*pool.shape, 14), dtype=np.int8)
-    counts[..., :13] = bits[..., :52].reshape(*pool.shape, 4, 13).sum(axis=-2)[..., ::-1]
-    counts[..., 13] = bits[..., 52]
-    reached = counts.cumsum(axis=-1, dtype=np.int8)
-    limit = quota[:, None, None]
+    bits = np.unpackbits(pool.view(np.uint8), bitorder="little").reshape(-1, 64)
+    counts = np.empty((pool.size, 14), dtype=np.int8)
+    counts[:, :13] = bits[:, :52].reshape(-1, 4, 13).sum(axis=1)[:, ::-1]
+    counts[:, 13] = bits[:, 52]
+    reached = counts.cumsum(axis=1, dtype=np.int8)
+    limit = quota.astype(np.int8)[:, None]
     sure = reached <= limit
     above = reached - counts
     tie = ~sure & (above < limit)
-    sure_cards = (_RANK_BITS_DOWN * sure).sum(axis=-1, dtype=U64) & pool
-    tied_cards = (_RANK_BITS_DOWN * tie).sum(axis=-1, dtype=U64) & pool
-    to_choose = ((limit - above) * tie).sum(axis=-1, dtype=np.int8)
-    lowest = np.where(sure & (counts > 0), _RANKS_DOWN, 14).min(axis=-1)
-    exhausted = (np.bitwise_count(sure_cards) < quota[:, None]) & (to_choose == 0)
+    sure_cards = (_RANK_BITS_DOWN * sure).sum(axis=1, dtype=U64) & pool
+    tied_cards = (_RANK_BITS_DOWN * tie).sum(axis=1, dtype=U64) & pool
+    to_choose = ((limit - above) * tie).sum(axis=1, dtype=np.int64)
+    lowest = np.where(sure & (counts > 0), _RANKS_DOWN, 14).min(axis=1)
+    exhausted = (np.bitwise_count(sure_cards) < quota) & (to_choose == 0)
     return sure_cards, tied_cards, to_choose, np.where(exhausted, 0, lowest)
 
 
@@ -68,45 +68,44 @@ def inspect(state: State, rows: Int64) -> Bool:
     players = state.players
     seats = np.arange(players)
     order = (seats - state.planner[rows, None] - 1) % players
+    quota = np.bitwise_count(state.failed[rows]).astype(np.int64)
     inspected = (state.inspected[rows, None] >> seats.astype(np.uint8)) & 1 == 1
-    inspected &= order >= state.cursor[rows, None]
+    inspected &= (order >= state.cursor[rows, None]) & (quota > 0)[:, None]
+    # From here on pairs of a game and an inspected seat.
+    game, seat = np.nonzero(inspected)
+    at = rows[game] * players + seat
+    held = state.plots.ravel()[at] | union(BIT[state.cellars.reshape(-1, 5)[at]])
+    pool = held & ELIGIBLE[state.failed[rows[game]]]
+    sure, tied, to_choose, lowest = cutoff(pool, quota[game])
 
-    eligible = ELIGIBLE[state.failed[rows]]
-    quota = np.bitwise_count(state.failed[rows]).astype(np.int8)
-    pool = holdings(state, rows) & eligible[:, None]
-    sure, tied, to_choose, lowest = cutoff(pool, quota)
-
-    choice = inspected & (to_choose > 0)
-    first = np.where(choice, order, players).min(axis=1)
-    reached = inspected & (order <= first[:, None])
-    _send_north(state, rows, np.where(reached, sure, U64(0)))
+    first = np.full(rows.size, players)
+    choosing = np.flatnonzero(to_choose)
+    if choosing.size:
+        turn = order[game, seat]
+        np.minimum.at(first, game[choosing], turn[choosing])
+        owners = choosing[turn[choosing] == first[game[choosing]]]
+        games = rows[game[owners]]
+        state.seat[games] = seat[owners]
+        state.cursor[games] = turn[owners]
+        state.tied[games] = tied[owners]
+        state.to_send[games] = to_choose[owners]
+        reached = turn <= first[game]
+        at, sure, lowest = at[reached], sure[reached], lowest[reached]
+    _send_north(state, at, sure)
     # What the table can conclude: the Cellar keeps no card of a failed crop that ranks as high
     # as one that went; and where fewer went than fields failed, nothing eligible at all.
-    concluded = np.where(reached & (quota > 0)[:, None], lowest, 14)
-    _conclude(state, rows, concluded - 1)
-
-    found = first < players
-    if found.any():
-        games, owner = rows[found], (choice & (order == first[:, None])).argmax(axis=1)[found]
-        state.seat[games] = owner
-        state.cursor[games] = first[found]
-        state.tied[games] = tied[found, owner]
-        state.to_send[games] = to_choose[found, owner]
-    return found
+    _conclude(state, at, lowest - 1)
+    return first < players
 
 
 def send_chosen(state: State, rows: Int64, cards: Int64) -> Bool:
     """Send one chosen card of each acting owner North; ``bool[n]``: whether its choice is over."""
-    seats = state.seat[rows]
-    send = np.zeros((rows.size, state.players), dtype=U64)
-    send[np.arange(rows.size), seats] = BIT[cards]
-    _send_north(state, rows, send)
+    at = rows * state.players + state.seat[rows]
+    _send_north(state, at, BIT[cards])
+    # The tie told that equal ranks may be left, but nothing higher.
+    _conclude(state, at, RANK[cards].astype(np.int64))
     state.tied[rows] &= ~BIT[cards]
     state.to_send[rows] -= 1
-    # The tie told that equal ranks may be left, but nothing higher.
-    highest = np.full((rows.size, state.players), 13, dtype=np.int64)
-    highest[np.arange(rows.size), seats] = RANK[cards]
-    _conclude(state, rows, highest)
     finished = state.to_send[rows] == 0
     over = rows[finished]
     state.tied[over] = 0
@@ -114,43 +113,43 @@ def send_chosen(state: State, rows: Int64, cards: Int64) -> Bool:
     return finished
 
 
-def _send_north(state: State, rows: Int64, send: UInt64) -> None:
-    """Move cards ``uint64[n, P]`` of each seat's Plot and Cellar to the North."""
-    if not send.any():
-        return
-    state.plots[rows] &= ~send
-    cellars = state.cellars[rows]
-    gone = (BIT[cellars] & send[:, :, None]) != 0
-    cellars[gone] = EMPTY
-    state.cellars[rows] = cellars
-    faces = state.faces[rows]
-    faces[gone] = EMPTY
-    state.faces[rows] = faces
-    places = state.places[rows]
-    places[gone] = 0
-    state.places[rows] = places
-    all_gone = np.bitwise_or.reduce(send, axis=1)
-    state.north[rows] |= all_gone
-    state.seen[rows, state.year[rows] - 1] |= all_gone
-    totals = state.totals[rows]
-    totals[:, :, COUNTER["cards_north"]] += np.bitwise_count(send)
-    totals[:, :, COUNTER["ranks_north"]] += ranks_of(send)
-    state.totals[rows] = totals
+def _send_north(state: State, at: Int64, send: UInt64) -> None:
+    """Move cards ``uint64[m]`` of the seats ``at`` (game * P + seat) from their holdings North."""
+    losing = np.flatnonzero(send)
+    at, send = at[losing], send[losing]
+    state.plots.ravel()[at] &= ~send
+    cellars = state.cellars.reshape(-1, 5)
+    held = cellars[at]
+    gone = (BIT[held] & send[:, None]) != 0
+    held[gone] = EMPTY
+    cellars[at] = held
+    faces = state.faces.reshape(-1, 5)
+    faces[at] = np.where(gone, np.int8(EMPTY), faces[at])
+    places = state.places.view(np.uint64).reshape(-1, 5)
+    places[at] = np.where(gone, U64(0), places[at])
+
+    games = at // state.players
+    np.bitwise_or.at(state.north, games, send)
+    np.bitwise_or.at(state.seen.ravel(), games * 5 + state.year[games] - 1, send)
+    totals = state.totals.reshape(-1, state.totals.shape[2])
+    totals[at, COUNTER["cards_north"]] += np.bitwise_count(send)
+    totals[at, COUNTER["ranks_north"]] += ranks_of(send)
 
 
-def _conclude(state: State, rows: Int64, highest: Int64) -> None:
-    """Note that a seat's Cellar keeps no card of a failed crop above ``highest`` (``[n, P]``).
+def _conclude(state: State, at: Int64, highest: Int64) -> None:
+    """Note that a seat's Cellar keeps no card of a failed crop above ``highest`` (``[m]``).
 
-    13 says nothing, -1 that nothing eligible is left, the Saboteur included.
+    Seats as in :func:`_send_north`. 13 says nothing, -1 that nothing eligible is left, the
+    Saboteur included.
     """
-    places = state.places[rows]
-    limit = np.where(
-        _FAILED_CROPS[state.failed[rows]][:, None, :], np.maximum(highest, 0)[:, :, None], 13
-    ).astype(np.uint8)
+    failed = _FAILED_CROPS[state.failed[at // state.players]]
+    limit = np.where(failed, np.maximum(highest, 0)[:, None], 13).astype(np.uint8)
+    all_places = state.places.reshape(-1, 5, PLACE_FACTS)
+    places = all_places[at]
     crops = slice(PLACE_HIGHEST, PLACE_HIGHEST + 4)
-    places[..., crops] = np.minimum(places[..., crops], limit[:, :, None, :])
-    places[..., PLACE_SABOTEUR] &= (highest >= 0)[:, :, None]
-    state.places[rows] = places
+    places[..., crops] = np.minimum(places[..., crops], limit[:, None, :])
+    places[..., PLACE_SABOTEUR] &= (highest >= 0)[:, None]
+    all_places[at] = places
 
 
 def ranks_of(zones: UInt64) -> Int16:

@@ -68,7 +68,7 @@ def reward(result: Outcome, kind: str) -> NDArray[np.float32]:
     """Zero-sum reward ``float32[n, P]`` of finished games.
 
     ``win_share``: share of the victory minus par (1 / players). ``margin``: score minus the mean
-    score of the table, in units of 100 points. ``rank``: evenly spaced from +1 (first) to -1 (last).
+    score of the table, in units of 100 points. ``rank``: evenly spaced from +1 (first) to -1.
     """
     players = result.score.shape[1]
     if kind == "win_share":

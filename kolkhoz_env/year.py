@@ -24,6 +24,7 @@ from kolkhoz_env.cards import (
     SABOTEUR,
     SABOTEUR_BIT,
     single_card,
+    union,
 )
 from kolkhoz_env.deal import Dealer, first_planners, hashed_deal, reward_piles
 from kolkhoz_env.requisition import inspect, send_chosen
@@ -54,15 +55,15 @@ from kolkhoz_env.state import (
 )
 
 #: Crops that a card stands for as bits: its own, or all four for the Saboteur.
-_CROP_SET = np.array([1 << int(c) if c < NO_CROP else 15 for c in CROP], dtype=np.uint8)
+CROP_SET = np.array([1 << int(c) if c < NO_CROP else 15 for c in CROP], dtype=np.uint8)
 #: ``uint8[5, 5, 53]`` by trump, led crop and card: the higher strength wins the trick, 0 never
 #: wins. Every trump beats the Saboteur, which beats every nontrump.
-_STRENGTH = np.zeros((5, 5, 53), dtype=np.uint8)
+STRENGTH = np.zeros((5, 5, 53), dtype=np.uint8)
 for _crop in range(NUM_CROPS):
     _cards = slice(13 * _crop, 13 * _crop + 13)
-    _STRENGTH[:, _crop, _cards] = np.arange(1, 14)
-    _STRENGTH[_crop, :, _cards] = np.arange(21, 34)
-_STRENGTH[:, :, SABOTEUR] = 20
+    STRENGTH[:, _crop, _cards] = np.arange(1, 14)
+    STRENGTH[_crop, :, _cards] = np.arange(21, 34)
+STRENGTH[:, :, SABOTEUR] = 20
 #: ``uint8[16, 8]``: what is publicly known of a card banked with these voids shown. The Saboteur
 #: follows every crop, so whoever did not follow does not hold it.
 _BANKED = np.array(
@@ -146,13 +147,13 @@ def _deal(state: State, rows: Int64, course: Course, famine: bool) -> None:
     state.dealt[rows, :, year - 1] = hands
     rewards = state.piles[rows, :, year - 1]
     state.revealed[rows, :, year - 1] = RANK[rewards]
-    state.rewards[rows] = np.bitwise_or.reduce(BIT[rewards], axis=1)
+    state.rewards[rows] = union(BIT[rewards])
     if famine:
         state.north[rows] |= BIT[turned_up]
         state.trump[rows] = CROP[turned_up]  # the Saboteur's crop is NO_CROP: no trump
     public = state.rewards[rows] | state.north[rows]
-    public |= np.bitwise_or.reduce(state.plots[rows], axis=1)
-    public |= np.bitwise_or.reduce(BIT[state.faces[rows].reshape(rows.size, -1)], axis=1)
+    public |= union(state.plots[rows])
+    public |= union(BIT[state.faces[rows].reshape(rows.size, -1)])
     state.seen[rows, year - 1] = public
     if famine:
         _begin_swaps(state, rows, course.rules)
@@ -275,7 +276,7 @@ def play_card(state: State, rows: Int64, actions: Int64, course: Course) -> None
     state.known.ravel()[shown] = EMPTY
     state.trick.ravel()[rows * players + size] = actions
     state.seen.ravel()[rows * 5 + (state.year[rows] - 1)] |= bit
-    state.crops[rows] |= _CROP_SET[actions]
+    state.crops[rows] |= CROP_SET[actions]
 
     led, crop = state.led[rows], CROP[actions]
     strays = np.flatnonzero((led != NO_CROP) & (crop != led) & (crop != NO_CROP))
@@ -283,7 +284,7 @@ def play_card(state: State, rows: Int64, actions: Int64, course: Course) -> None
     led = np.where(size == 0, crop, led)
     state.led[rows] = led
 
-    strength = _STRENGTH[state.trump[rows], led, actions]
+    strength = STRENGTH[state.trump[rows], led, actions]
     beats = np.flatnonzero(strength > state.best[rows])
     state.best[rows[beats]] = strength[beats]
     state.winner[rows[beats]] = seat[beats]
