@@ -57,8 +57,8 @@ def parse_line(line: str) -> Any:
     except RecordError:
         raise
     except json.JSONDecodeError as error:
-        if error.pos >= len(line.rstrip()):
-            refuse("", f"the line ends before the record does (column {error.pos + 1})")
+        if error.pos >= len(line.rstrip()) or error.msg.startswith("Unterminated string"):
+            refuse("", "the line ends before the record does")
         refuse("", f"not JSON: {error.msg} at column {error.pos + 1}")
     except RecursionError:
         refuse("", "not a record: JSON nested too deeply")
@@ -210,7 +210,7 @@ def _check_piles(value: Any, rules: Rules) -> None:
 def _check_year(year: Any, number: int, rules: Rules) -> None:
     place = f"year {number}"
     _check_keys(year, _YEAR_KEYS, _YEAR_OPTIONS, place)
-    if isinstance(year["year"], bool) or year["year"] != number:
+    if type(year["year"]) is not int or year["year"] != number:
         refuse(f"{place}, year", f"{_short(year['year'])} is not {number}")
     _check_int(year["planner"], 0, rules.players - 1, f"{place}, planner")
     _check_zones(year["hands"], rules, f"{place}, hands", rules.hand_size(number))

@@ -93,9 +93,10 @@ class _Replay:
         key = np.zeros(rows.size, dtype=np.uint64)
         set_up(self.state, rows, self.course, key, self._piles(), planners)
         while True:
-            rows = np.flatnonzero(self.state.phase != OVER)
+            running = np.flatnonzero(self.state.phase != OVER).tolist()
             mask = as_mask(legal_actions(self.state, self.rules))[:, _LISTED]
-            pairs = [(row, self._check_move(row, mask[row])) for row in rows if self._alive(row)]
+            alive = [row for row in running if self.errors[row] is None]
+            pairs = [(row, self._check_move(row, mask[row])) for row in alive]
             chosen = [(row, action) for row, action in pairs if action is not None]
             if not chosen:
                 break
@@ -106,9 +107,6 @@ class _Replay:
             fact if error is None else error
             for fact, error in zip(self.facts, self.errors, strict=True)
         ]
-
-    def _alive(self, row: int) -> bool:
-        return self.errors[row] is None
 
     def _fail(self, row: int, place: str, what: str) -> None:
         if self.errors[row] is None:

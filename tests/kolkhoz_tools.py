@@ -177,6 +177,17 @@ def assert_agree(table: VectorKolkhoz, row: int, mask: np.ndarray, plain: PlainG
         assert engine == places
 
 
+def small(**options: Any) -> Rules:
+    """One year of one trick, without Famine, that two seats play for fields of six hours."""
+    values: dict[str, Any] = {"players": 2, "tricks": 1, "years": 1, "famine_year": 0, "quota": 6}
+    return Rules(**(values | options))
+
+
+def three(**options: Any) -> Rules:
+    """The same with three seats and fields that can't be completed."""
+    return small(**({"players": 3, "quota": 400} | options))
+
+
 class ByHand:
     """One game with hands, reward piles and moves laid by hand, on both implementations.
 
