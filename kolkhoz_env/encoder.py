@@ -26,7 +26,7 @@ def _lanes(octets: NDArray[np.generic]) -> UInt32:
     return np.ascontiguousarray(octets, dtype=np.uint8).view(np.uint32)[..., 0]
 
 
-def _card_codes() -> UInt64:
+def card_codes() -> UInt64:
     """Codes of all cards, ``uint64[55]`` of eight octets each; -1 no card, -2 a hidden one."""
     codes = np.zeros((55, 8), dtype=np.uint8)
     codes[np.arange(52), CROP[:52]] = 1
@@ -37,7 +37,7 @@ def _card_codes() -> UInt64:
     return codes.view(np.uint64)[:, 0]
 
 
-_CODE = _card_codes()
+_CODE = card_codes()
 _SWAP = np.eye(8, dtype=np.uint8).view(np.uint64)[:, 0]
 _FLAGS = _lanes((np.arange(16)[:, None] >> np.arange(4)) & 1)
 _LED = _lanes(np.eye(5, 4))
@@ -195,7 +195,7 @@ def _groups(
     groups[0] = _lanes(np.minimum(hours, 255))
     groups[1] = _lanes(np.clip(np.int16(min(rules.field_quota, 255)) - hours, 0, 255))
     groups[2] = _FLAGS.take(state.claimed)
-    groups[3] = _lanes((state.fields >> U64(52)))
+    groups[3] = _lanes(state.fields >> U64(52))
     groups[4] = _FLAGS.take(state.failed)
     groups[5] = _LED.take(state.led)
     groups[6] = _FLAGS.take(state.crops)
@@ -220,7 +220,9 @@ def _groups(
     groups[at + 6] = tables.flag.take(by_seat + state.leader)
     groups[at + 7] = tables.flag.take(by_seat + np.where(state.seat < 0, players, state.seat))
     undecided = (state.phase == TRUMP) | (state.phase == OVER)
-    time = (np.where(undecided, 5, state.trump) * 6 + state.year) * 7 + state.phase
+    # int8 would overflow: the index goes up to 251.
+    trump = np.where(undecided, 5, state.trump).astype(np.int64)
+    time = (trump * 6 + state.year) * 7 + state.phase
     groups[at + 8 : at + 12] = _TIME_LANES.take(time, axis=0).T
     groups[at + 12] = _TRICK_NUMBER.take(state.trick_number)
     groups[at + 13] = _TO_SEND.take(state.to_send)

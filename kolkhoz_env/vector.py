@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,10 @@ class VectorKolkhoz:
             self._legal = legal_actions(self.state, self.rules)
         return self._legal
 
+    def forget_legal(self) -> None:
+        """To be called by whoever changes :attr:`state` without :meth:`step`."""
+        self._legal = None
+
     def legal_mask(self) -> Bool:
         """Legal actions of the seat to act, ``bool[N, 58]``; no ``True`` for games over."""
         return as_mask(self.legal_actions())
@@ -180,8 +185,12 @@ class VectorKolkhoz:
 
     # What happens -----------------------------------------------------------------------------
 
-    def step(self, actions: ArrayLike) -> StepResult:
+    def step(self, actions: ArrayLike, where: Bool | None = None) -> StepResult:
         """One decision in every game that is not over; ``actions`` is ``int[N]``.
+
+        Args:
+            actions: one a game; those of games that are over or left out are ignored.
+            where: ``bool[N]``, the games that take part; the others stay as they are.
 
         Raises:
             IllegalActionError: names game, seat, phase, action and what was legal; no game of
@@ -196,6 +205,8 @@ class VectorKolkhoz:
         chosen = chosen.astype(np.int64, copy=False)
         legal = self.legal_actions()
         over = self.state.seat < 0
+        if where is not None:
+            over |= ~np.asarray(where, dtype=np.bool_)
         self._check(chosen, legal, over)
         running = np.flatnonzero(~over) if over.any() else self._all()
         advance(self.state, running, chosen[running] if over.any() else chosen, self.course)
@@ -209,7 +220,7 @@ class VectorKolkhoz:
         ended = (self.state.seat < 0) & ~over
         finished = np.flatnonzero(ended)
         rewards = np.zeros((self.size, self.rules.players), dtype=np.float32)
-        result = outcome(self.state, finished)
+        result = outcome(self.state, finished) if finished.size else _nothing(self.rules.players)
         if finished.size:
             rewards[finished] = reward(result, self.reward)
             if self.restart:
@@ -263,6 +274,12 @@ class VectorKolkhoz:
 
     def _all(self) -> Int64:
         return np.arange(self.size)
+
+
+@lru_cache(maxsize=4)
+def _nothing(players: int) -> Outcome:
+    """Results of no game; most steps end none, and working them out would cost as much."""
+    return Outcome(**{f.name: np.zeros((0, players), np.float32) for f in fields(Outcome)})
 
 
 STATISTICS = COUNTERS
