@@ -143,6 +143,15 @@ def test_every_trump_beats_the_saboteur() -> None:
     assert game.turn == (2, "assign")
 
 
+def test_even_the_ace_of_trump_beats_the_saboteur() -> None:
+    piles = {crop: f"{crop}3" for crop in "WSPB"}
+    for ace_first in (True, False):
+        hands = ["P1 B6", "X0 S13"] if ace_first else ["X0 S13", "P1 B6"]
+        game = ByHand([["W10 S6", *hands]], three(low_rewards=0), piles)
+        game.move("P W10 " + ("P1 X0" if ace_first else "X0 P1"))
+        assert game.turn == (1 if ace_first else 2, "assign")
+
+
 def test_the_only_card_that_follows_is_the_saboteur() -> None:
     game = ByHand([["W10 S6", "X0 S13", "W13 B6"]], three())
     game.move("P W10")
