@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kolkhoz_env.cards import BIT, NO_CROP, RANK, SABOTEUR, U64
+from kolkhoz_env.cards import BIT, CROP, NO_CROP, ONE, RANK, SABOTEUR, U64, single_card
 from kolkhoz_env.knowledge import Knowledge
 from kolkhoz_env.rules import ASSIGN
 from kolkhoz_env.state import HIDDEN, PLACE_HIGHEST, State
@@ -23,34 +23,45 @@ class Weights:
 
     Fields: `fail_slope`, `fail_middle` place the logistic curve of "this share of the hours still
     to come is needed" against failing; `trump_pull` is how much the trump field is ahead,
-    `saboteur` the risk of an unseen Saboteur. Assigning: `others` weighs another seat's loss
-    against one's own, `reward` is what a claimed card is worth beyond its rank. Tricks: `medal`
-    scales the loss that the first Medal brings, `control` is the worth of assigning, `rewards`
-    of the rewards within reach, `again` the extra for a seat that has its Medal already, `hero`
-    the share of the table's stakes for a seat on its way to win all, `trumped` how often somebody
-    who can win does, `keep` the worth of the card to bank, `spare` of the one behind it, `shed`
-    of losing a strong card. Banking and swaps: `exposed` is the risk that an own card lies in a
-    failed field and is taken, `threshold` the least gain of a swap. Trump: `length`, `strength`
-    of the crop in hand, `stake` of cards already held, `prize` of the crop's reward.
+    `saboteur` the risk of an unseen Saboteur; `kept` is how surely the best hand card gets banked.
+    Assigning: `others` weighs another seat's loss against one's own, `unsure` the
+    risk that a seat without a Medal gets one, `reward` is what a claimed
+    card is worth beyond its rank. Tricks: `medal` scales the loss that the first Medal brings,
+    `rival` that scale while another seat may become Hero, `control` is the worth of assigning,
+    `rewards` of the rewards within reach, `again` and `guard` (per rank at stake) the extra for a
+    seat that has its Medal already, `hero` the share of the table's stakes for a seat on its way
+    to win all, `trumped` how often somebody who can win does, `keep` the worth of the card to
+    bank, `spare` of the one behind it; `danger`, `danger_power`, `off_trump` say how likely a card
+    kept wins against one's will. Banking and swaps: `exposed` is the risk that a card in a failed
+    field is taken, `threshold` the least gain of a swap, `easier` the worth of a hand that wins
+    less. Trump: `length`, `strength` of the crop in hand, `stake` of cards already held, `prize`
+    of the crop's reward.
     """
 
     fail_slope: float = 9.0
-    fail_middle: float = 0.33
-    trump_pull: float = 0.08
-    saboteur: float = 0.15
+    fail_middle: float = 0.21
+    trump_pull: float = 0.05
+    saboteur: float = 0.2
+    kept: float = 0.6
     others: float = 0.35
-    reward: float = 1.5
-    medal: float = 1.0
+    unsure: float = 0.25
+    reward: float = 1.2
+    medal: float = 1.1
     control: float = 0.5
-    rewards: float = 0.2
+    rewards: float = 0.25
     again: float = 1.0
+    guard: float = 0.3
     hero: float = 0.3
-    trumped: float = 0.7
-    keep: float = 0.8
-    spare: float = 0.2
-    shed: float = 0.1
-    exposed: float = 0.3
+    rival: float = 0.3
+    trumped: float = 0.5
+    keep: float = 0.5
+    spare: float = 0.1
+    danger: float = 0.6
+    danger_power: float = 1.5
+    off_trump: float = 0.7
+    exposed: float = 0.35
     threshold: float = 1.0
+    easier: float = 0.3
     length: float = 3.0
     strength: float = 0.2
     stake: float = 0.05
@@ -67,6 +78,8 @@ class Position:
         medals: int8[n, P]; trick: int8[n, P]; hours: int16[n, 4]; rewards: int8[n, 4], the rank
             of each field's reward of the year, 0 once it is paid.
         hand: uint64[n]; unseen: uint64[n], cards whose place the seat does not know.
+        cards: int8[n, 5], the hand card by card, -1 beyond; bank: float32[n, 5], what each is
+            worth in the Cellar.
         sabotaged: bool[n, 4], fields with the Saboteur.
         stakes: float32[n, P, 4], expected ranks in Plot and Cellar by crop.
         counts: float32[n, P, 4], expected number of cards there.
@@ -89,6 +102,8 @@ class Position:
     rewards: NDArray[np.int8]
     hand: NDArray[np.uint64]
     unseen: NDArray[np.uint64]
+    cards: NDArray[np.int8]
+    bank: F32
     sabotaged: NDArray[np.bool_]
     stakes: F32
     counts: F32
@@ -162,6 +177,10 @@ def estimate(known: Knowledge, weights: Weights) -> Position:
     fail = failing(need, left, state.trump, sabotaged, at_large, weights)
     paid = (state.claimed[:, None] >> _CROPS.astype(np.uint8)) & 1
     rewards = np.maximum(RANK[state.piles[games, :, year - 1]], 0) * (1 - paid)
+    hand = state.hands[games, seats]
+    cards = hand_cards(hand, rules.tricks + 1)
+    bank = banking(cards, fail, weights)
+    _add_banked(stakes, counts, seats, cards, bank, weights)
     return Position(
         year=year,
         trump=state.trump,
@@ -175,8 +194,10 @@ def estimate(known: Knowledge, weights: Weights) -> Position:
         trick=state.trick,
         hours=state.hours,
         rewards=rewards.astype(np.int8),
-        hand=state.hands[games, seats],
+        hand=hand,
         unseen=unseen,
+        cards=cards,
+        bank=bank,
         sabotaged=sabotaged,
         stakes=stakes,
         counts=counts,
@@ -184,6 +205,41 @@ def estimate(known: Knowledge, weights: Weights) -> Position:
         fail=fail,
         loss=losses(fail, stakes, counts),
     )
+
+
+def hand_cards(hand: NDArray[np.uint64], most: int) -> NDArray[np.int8]:
+    """The cards of hands uint64[n] as int8[n, most], -1 beyond."""
+    cards = np.full((hand.size, most), -1, dtype=np.int8)
+    rest = hand.copy()
+    for place in range(most):
+        low = rest & (~rest + ONE)
+        cards[:, place] = np.where(low != 0, single_card(low), -1)
+        rest ^= low
+    return cards
+
+
+def banking(cards: NDArray[np.int8], fail: F32, weights: Weights) -> F32:
+    """What each hand card is worth in the Cellar, float32[n, k]; 0 for no card."""
+    crop = np.minimum(CROP[cards], NO_CROP - 1).astype(np.int64)
+    risk = np.take_along_axis(fail, crop, axis=1)
+    return (RANK[cards] * (1 - weights.exposed * risk)).astype(np.float32)
+
+
+def _add_banked(
+    stakes: F32,
+    counts: F32,
+    seats: NDArray[np.int8],
+    cards: NDArray[np.int8],
+    bank: F32,
+    weights: Weights,
+) -> None:
+    """Count the best hand card as held already, as surely as it will be banked."""
+    games = np.arange(len(seats))
+    best = cards[games, bank.argmax(axis=1)]
+    sure = np.where((cards >= 0).sum(axis=1) == 1, 1, weights.kept).astype(np.float32)
+    crop = np.minimum(CROP[best], NO_CROP - 1).astype(np.int64)
+    stakes[games, seats, crop] += sure * RANK[best]
+    counts[games, seats, crop] += sure * (RANK[best] > 0)
 
 
 def holdings_by_crop(state: State) -> tuple[F32, F32]:
@@ -239,3 +295,16 @@ def losses(fail: F32, stakes: F32, counts: F32) -> F32:
     pool = (counts @ fail[:, :, None])[:, :, 0]
     taken = np.minimum(1, failed / np.maximum(pool, np.float32(0.01)))
     return (stakes @ fail[:, :, None])[:, :, 0] * taken
+
+
+def further_losses(fail: F32, stakes: F32, counts: F32) -> F32:
+    """What each seat loses more, if inspected, when a field fails than when not: [n, P, 4]."""
+    failed = fail.sum(axis=1)[:, None, None]
+    share = fail[:, None, :]
+    at_stake = (stakes @ fail[:, :, None]) - share * stakes
+    pool = (counts @ fail[:, :, None]) - share * counts
+    least = np.float32(0.01)
+    others = failed - share
+    kept = at_stake * np.minimum(1, others / np.maximum(pool, least))
+    taken = np.minimum(1, (others + 1) / np.maximum(pool + counts, least))
+    return (at_stake + stakes) * taken - kept

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kolkhoz_agents.kolkhoz.estimates import F32, Position, Weights, fail_chance, trick_hours
+from kolkhoz_agents.kolkhoz.estimates import (
+    F32,
+    Position,
+    Weights,
+    fail_chance,
+    further_losses,
+    trick_hours,
+)
 from kolkhoz_env.cards import SABOTEUR
 
 
@@ -27,12 +34,8 @@ def score_fields(position: Position, quota: int, weights: Weights) -> F32:
 def value_of_success(position: Position, weights: Weights) -> F32:
     """What it is worth to the seat, in ranks, that each field succeeds rather than fails."""
     games, seats = position.games, position.seats
-    failed = position.fail.sum(axis=1)[:, None]
-    pool = (position.counts @ position.fail[:, :, None])[:, :, 0]
-    taken = np.minimum(1, np.maximum(failed, 1) / np.maximum(pool, 1))
-    saved = position.stakes * taken[:, :, None]
-    # A further failed field takes a further card from whoever is inspected.
-    at_risk = np.where(position.medals > 0, 1.0, 0.25).astype(np.float32)
+    further = further_losses(position.fail, position.stakes, position.counts)
+    at_risk = np.where(position.medals > 0, 1.0, weights.unsure).astype(np.float32)
     at_risk[games, seats] = 0
-    theirs = (saved * at_risk[:, :, None]).sum(axis=1)
-    return saved[games, seats] - weights.others * theirs
+    theirs = (further * at_risk[:, :, None]).sum(axis=1)
+    return further[games, seats] - weights.others * theirs

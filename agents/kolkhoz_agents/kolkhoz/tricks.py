@@ -12,13 +12,9 @@ from kolkhoz_env.cards import (
     NO_CROP,
     NUM_CARDS,
     ONE,
-    RANK,
     SABOTEUR,
     U64,
-    single_card,
 )
-
-_HAND = 5
 
 
 def _strengths() -> NDArray[np.uint8]:
@@ -43,34 +39,16 @@ STRENGTH = _strengths()
 STRONGER = _stronger(STRENGTH)
 
 
-def hand_cards(hand: NDArray[np.uint64], most: int = _HAND) -> NDArray[np.int8]:
-    """The cards of hands uint64[n] as int8[n, most], -1 beyond."""
-    cards = np.full((hand.size, most), -1, dtype=np.int8)
-    rest = hand.copy()
-    for place in range(most):
-        low = rest & (~rest + ONE)
-        cards[:, place] = np.where(low != 0, single_card(low), -1)
-        rest ^= low
-    return cards
-
-
-def banking(position: Position, cards: NDArray[np.int8], weights: Weights) -> F32:
-    """What each hand card is worth in the Cellar, float32[n, k]; -1 for no card."""
-    crop = np.minimum(CROP[cards], 3).astype(np.int64)
-    risk = np.take_along_axis(position.fail, crop, axis=1) * (cards != SABOTEUR)
-    return np.where(cards >= 0, RANK[cards] * (1 - weights.exposed * risk), -1).astype(np.float32)
-
-
 def score_plays(
     position: Position, mask: NDArray[np.bool_], weights: Weights
 ) -> tuple[NDArray[np.int8], F32]:
     """Cards int8[n, 5] of each hand and their scores float32[n, 5], -inf where not legal."""
-    cards = hand_cards(position.hand)
+    cards = position.cards
     number = cards.astype(np.int64)
-    worth = _worth_of_winning(position, weights)
+    gain, cost = worth_of_winning(position, weights)
     wins = _win_chance(position, cards, weights)
 
-    bank = banking(position, cards, weights)
+    bank = np.where(cards >= 0, position.bank, -1)
     order = np.sort(bank, axis=1)
     best, second = order[:, -1:], order[:, -2:-1]
     third = np.maximum(order[:, -3:-2], 0)
@@ -78,38 +56,53 @@ def score_plays(
     loses = weights.keep * np.where(is_best, best - second, 0)
     loses += weights.spare * np.where(is_best | is_second, np.maximum(second - third, 0), 0)
 
-    strong = STRENGTH[
-        position.trump[:, None], np.where(CROP[cards] == NO_CROP, 0, CROP[cards]), number
-    ]
-    shed = weights.shed * strong * ~is_best
-    score = wins * worth[:, None] - loses + shed * (1 - wins)
-    allowed = mask[position.games[:, None], number]
-    return cards, np.where(allowed & (cards >= 0), score, -np.inf).astype(np.float32)
+    # What is left in hand, but for the card that will be banked, may win against one's will.
+    escape = np.log(1 - weights.danger * np.minimum(win_later(position, weights), 0.95))
+    escape = np.where(cards >= 0, escape, 0)
+    banked = np.where(is_best, _first(escape, is_second), _first(escape, is_best))
+    risk = 1 - np.exp(np.minimum(escape.sum(axis=1, keepdims=True) - escape - banked, 0))
+    value = wins * (gain - cost)[:, None] - (1 - wins) * cost[:, None] * risk
+    allowed = mask[position.games[:, None], number] & (cards >= 0)
+    return cards, np.where(allowed, value - loses, -np.inf).astype(np.float32)
 
 
-def _worth_of_winning(position: Position, weights: Weights) -> F32:
-    """What winning this trick is worth to the seat in ranks, float32[n]; mostly a cost."""
+def _first(values: F32, where: NDArray[np.bool_]) -> F32:
+    """The value at the first place of each row that is so marked, 0 if none: float32[n, 1]."""
+    place = where.argmax(axis=1)[:, None]
+    marked = np.take_along_axis(where, place, axis=1)
+    return np.where(marked, np.take_along_axis(values, place, axis=1), 0)
+
+
+def win_later(position: Position, weights: Weights) -> F32:
+    """Chance that each hand card wins a later trick when it must be played, float32[n, 5]."""
+    number = position.cards.astype(np.int64)
+    crop = np.where(CROP[position.cards] == NO_CROP, 0, CROP[position.cards])
+    own = CROP_BITS[crop] & position.unseen[:, None]
+    stronger = STRONGER[position.trump[:, None], crop, number] & own
+    share = np.bitwise_count(stronger) / (np.bitwise_count(own) + np.float32(0.5))
+    is_trump = crop == position.trump[:, None]
+    chance = (1 - np.minimum(share, 1)) ** weights.danger_power
+    return (chance * np.where(is_trump, 1, weights.off_trump)).astype(np.float32)
+
+
+def worth_of_winning(position: Position, weights: Weights) -> tuple[F32, F32]:
+    """What winning this trick brings and what the first Medal costs, in ranks, float32[n] each."""
     games, seats = position.games, position.seats
     own_loss = position.loss[games, seats]
-    best = (position.hand[:, None] & CROP_BITS[:4]) != 0
     medals = position.medals[games, seats]
     has = medals > 0
-    # The card that will be banked is at risk as well.
-    prospective = (best * position.fail).mean(axis=1) * 6
-    cost = weights.medal * (own_loss + prospective)
+    cost = np.where(has, 0, weights.medal * own_loss)
     # A seat that has won all so far makes this seat inspected anyway unless it is stopped.
-    rivals = (position.medals == position.trick_number[:, None]) & (
-        position.trick_number[:, None] >= 2
-    )
+    number = position.trick_number[:, None]
+    rivals = (position.medals == number) & (number >= 2)
     rivals[games, seats] = False
-    cost = np.where(rivals.any(axis=1), cost * 0.3, cost)
+    cost = np.where(rivals.any(axis=1), cost * weights.rival, cost)
     gain = weights.control + weights.rewards * _rewards_in_reach(position)
-    gain = gain + np.where(has, weights.again + 0.3 * own_loss, 0)
+    gain = gain + np.where(has, weights.again + weights.guard * own_loss, 0)
     on_way = has & (medals == position.trick_number)
-    table = position.loss.sum(axis=1) - own_loss
-    hero = own_loss + weights.others * table
+    hero = own_loss + weights.others * (position.loss.sum(axis=1) - own_loss)
     gain = gain + np.where(on_way, weights.hero * hero * (medals - 0.5), 0)
-    return gain - np.where(has, 0, cost)
+    return gain.astype(np.float32), cost.astype(np.float32)
 
 
 def _rewards_in_reach(position: Position) -> F32:
