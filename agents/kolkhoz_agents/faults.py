@@ -87,8 +87,15 @@ def ask(agent: Agent, decisions: Decisions, limit: float) -> Answer:
         reason = f"took more than {limit:g} seconds for a call of {len(decisions)} decisions"
         return _all_wrong(decisions, (reason, ""), limit)
     except Exception as error:
-        return _take_apart(agent, decisions, limit, error)
-    seconds = perf_counter() - started
+        raised = error
+    else:
+        return _check(given, decisions, perf_counter() - started)
+    # Out of the handler, so that a traceback from a half does not drag this one along.
+    return _take_apart(agent, decisions, limit, raised)
+
+
+def _check(given: Any, decisions: Decisions, seconds: float) -> Answer:
+    """What an agent returned, taken apart into moves and faults."""
     actions = np.asarray(given)
     if actions.shape != (len(decisions),) or not np.issubdtype(actions.dtype, np.integer):
         shape = ", ".join(map(str, actions.shape))

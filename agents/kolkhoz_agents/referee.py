@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from kolkhoz_agents.decisions import agent_seed, choose_uniform, decision_keys
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.faults import AgentFault, Fault, ask
+from kolkhoz_agents.positions import describe
 from kolkhoz_agents.protocol import (
     KNOWLEDGE,
     OBSERVATION,
@@ -31,6 +32,7 @@ METRICS = ("win_share", "rank", "score", "margin")
 """The figures of every game; the game's own statistics follow them."""
 
 OnFault = Literal["stop", "forfeit"]
+FAULTS_IN_FULL = 20
 TIME_LIMIT = 600.0
 """Seconds that one call of an agent (a batch of decisions) may take."""
 
@@ -96,8 +98,7 @@ class _Match:
         count = len(referee.seatings)
         ids = np.repeat(deals, count)
         self.players = np.tile(referee.seatings, (len(deals), 1)).astype(np.int64)
-        # A record holds forced decisions too, and a recorder sees only those that are asked.
-        table = self.game.table(referee.seed, ids, auto_forced=not referee.records)
+        table = self.game.table(referee.seed, ids, auto_forced=True)
         self.table: Any = cast(Any, self.game).recorder(table) if referee.records else table
         self.stand_in = len(referee.agents)
         self.forfeits = np.zeros(self.players.shape, dtype=bool)
@@ -162,28 +163,19 @@ class _Match:
         self.players[row, seat] = self.stand_in
 
     def _position(self, row: int) -> dict[str, Any]:
-        """Where a game stands, and how to come there again."""
-        table, game = self.table, self.game
-        names = self.referee.names
-        mask = table.legal_mask()[row]
-        count = len(self.referee.seatings)
-        moves = [int(actions[row]) for actions in self.history]
+        """Where a game stands; in full for the first faults, where a flood of them comes."""
+        table, referee = self.table, self.referee
+        seating = row % len(referee.seatings)
         position: dict[str, Any] = {
-            "game": game.name,
-            "rules": game.rules_dict(),
-            "seed": self.referee.seed,
-            "deal": int(table.game_ids[row]),
-            "agents": [names[number] for number in self.referee.seatings[row % count]],
-            "decision": int(table.decision[row]),
-            "phase": game.phases[int(table.phase[row])],
-            "legal": [game.action_name(int(action)) for action in np.flatnonzero(mask)],
-            "moves": [game.action_name(move) for move in moves if move >= 0],
-            "forced_moves_left_out": not self.referee.records,
+            "seating": seating,
+            "agents": [referee.names[number] for number in referee.seatings[seating]],
         }
-        knowledge = table.knowledge(np.array([row]))
-        if hasattr(knowledge, "view"):
-            position["view"] = knowledge.view(0)
-        return position
+        if len(self.faults) >= FAULTS_IN_FULL:
+            phase = self.game.phases[int(table.phase[row])]
+            here = {"deal": int(table.game_ids[row]), "decision": int(table.decision[row])}
+            return {**position, **here, "phase": phase}
+        moves = [int(actions[row]) for actions in self.history if actions[row] >= 0]
+        return {**position, **describe(self.game, table, row, referee.seed, moves)}
 
     def result(self) -> Played:
         """What was played, once all games are over."""

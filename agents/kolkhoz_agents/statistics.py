@@ -98,8 +98,8 @@ class Bootstrap:
 
 
 def _columns(values: FloatArray) -> NDArray[np.float64]:
-    values = np.asarray(values, dtype=np.float64)
-    return values[:, None] if values.ndim == 1 else values
+    columns: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
+    return columns[:, None] if columns.ndim == 1 else columns
 
 
 def _multinomial(blocks: int, replicates: int, seed: int) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import shlex
 import sys
@@ -138,7 +139,7 @@ def finish(
     _report_faults(faults, Path(arguments.faults))
     if result["stopped"] is None:
         return 0
-    path = arguments.resume or f"{arguments.command}-{arguments.seed}.npz"
+    path = arguments.resume or _free_name(f"{arguments.command}-{arguments.seed}")
     match.save(path)
     again = sys.argv[1:] if arguments.resume else [*sys.argv[1:], "--resume", path]
     _say(f"{result['deals']:,} deals were finished and are in {path}; to go on:")
@@ -146,10 +147,16 @@ def finish(
     return 130 if result["stopped"] == "interrupted" else 1
 
 
+def _free_name(stem: str) -> str:
+    """A name for a state file that no file has yet."""
+    names = (f"{stem}{'-' if n else ''}{n or ''}.npz" for n in itertools.count())
+    return next(name for name in names if not Path(name).exists())
+
+
 def _report_faults(faults: Sequence[Fault], folder: Path) -> None:
     for fault in faults[:MOST_FAULT_FILES]:
         place = fault.position
-        name = f"fault-deal{place['deal']}-seat{fault.seat}-decision{place['decision']}.json"
+        name = f"deal{place['deal']}-seating{place['seating']}-decision{place['decision']}.json"
         write_json(folder / name, fault.as_dict())
         _say(f"kolkhoz: {fault.line()}; described in {folder / name}")
     if len(faults) > MOST_FAULT_FILES:
