@@ -90,6 +90,9 @@ class RandomOpponent:
     name = "random"
     needs: frozenset[str] = frozenset()
 
+    def __init__(self, game: KolkhozGame | None = None) -> None:
+        """It plays without knowing the rules; ``game`` lets it be a factory."""
+
     def act(self, decisions: Decisions) -> Int64:
         """``int64[B]``: legal actions drawn from the keys."""
         number = mix(decisions.keys[:, None] + np.arange(NUM_ACTIONS, dtype=np.uint64) * GOLDEN)
@@ -178,7 +181,8 @@ def _made(one: Any, game: KolkhozGame) -> Opponent:
             f"opponents: {one!r} is a name; agents are made of names by "
             "kolkhoz_agents.registry.make_agent(name, game)"
         )
-    agent = one(game) if isinstance(one, type) or not hasattr(one, "act") else one
+    is_factory = callable(one) and (isinstance(one, type) or not hasattr(one, "act"))
+    agent = one(game) if is_factory else one
     if not callable(getattr(agent, "act", None)):
         raise KolkhozError(f"opponents: {agent!r} has no method act(decisions)")
     unknown = _needs(agent) - NEEDS

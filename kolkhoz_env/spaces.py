@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -24,7 +25,7 @@ def observation_limits(rules: Rules) -> NDArray[np.float32]:
     return (highest * table.scale).astype(np.float32)
 
 
-def observation_space(rules: Rules) -> spaces.Box:
+def observation_space(rules: Rules) -> spaces.Space[Any]:
     """Scaled observations, ``float32[observation_size]``."""
     return spaces.Box(np.float32(0), observation_limits(rules), dtype=np.float32)
 
@@ -35,12 +36,12 @@ def masked_observation_space(rules: Rules) -> spaces.Dict:
     return spaces.Dict({"observation": observation_space(rules), "action_mask": mask})
 
 
-def action_space() -> spaces.Discrete:
+def action_space() -> spaces.Space[Any]:
     """All actions of all phases."""
     return spaces.Discrete(NUM_ACTIONS)
 
 
-def mask_of(legal: int, dtype: type = np.int8) -> NDArray[np.generic]:
+def mask_of(legal: int, dtype: type = np.int8) -> NDArray[Any]:
     """Legal actions given as bits as a mask, ``[58]``."""
     octets = np.frombuffer(legal.to_bytes(8, "little"), dtype=np.uint8)
     return np.unpackbits(octets, count=NUM_ACTIONS, bitorder="little").view(dtype)

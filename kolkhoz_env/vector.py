@@ -16,7 +16,7 @@ from kolkhoz_env.knowledge import Knowledge, redact
 from kolkhoz_env.legal import as_mask, legal_actions
 from kolkhoz_env.observation import observation_table
 from kolkhoz_env.rules import OVER, PHASES, Rules
-from kolkhoz_env.scoring import REWARDS, Outcome, outcome, reward
+from kolkhoz_env.scoring import REWARDS, Outcome, expected_share, outcome, reward
 from kolkhoz_env.state import COUNTERS, Bool, Int8, Int32, Int64, State, UInt8, UInt64, empty_state
 from kolkhoz_env.year import Course, advance, set_up
 
@@ -146,6 +146,11 @@ class VectorKolkhoz:
         """Decisions made so far in each game, forced ones included, ``int32[N]``."""
         return self.state.decision
 
+    @property
+    def stage(self) -> Int8:
+        """Year of each game, ``int8[N]``: where it rises, a look ahead may well end."""
+        return self.state.year
+
     def legal_actions(self) -> UInt64:
         """Legal actions of the seat to act as bits, ``uint64[N]``; 0 for games that are over."""
         if self._legal is None:
@@ -178,6 +183,10 @@ class VectorKolkhoz:
     def outcome(self) -> Outcome:
         """Results of all games; of a game that is not over, as its holdings lie now."""
         return outcome(self.state, self._all())
+
+    def estimate(self) -> NDArray[np.float32]:
+        """Share of the victory that each seat can expect, ``float32[N, P]``, from its holdings."""
+        return expected_share(self.state, self._all(), self.rules)
 
     def statistics(self) -> NDArray[np.float32]:
         """Counters of each seat so far, ``float32[N, P, len(COUNTERS)]``."""
@@ -224,7 +233,7 @@ class VectorKolkhoz:
         if finished.size:
             rewards[finished] = reward(result, self.reward)
             if self.restart:
-                self._restart(finished)
+                self.begin_anew(finished)
         return StepResult(rewards, ended, finished, result)
 
     def _play_forced(self) -> None:
@@ -236,7 +245,8 @@ class VectorKolkhoz:
             advance(self.state, rows, single_card(legal[rows]).astype(np.int64), self.course)
         self._legal = legal
 
-    def _restart(self, rows: Int64) -> None:
+    def begin_anew(self, rows: Int64) -> None:
+        """Replace games by new ones, each under the number of the old one plus ``size``."""
         self.game_ids[rows] += self.stride
         set_up(self.state, rows, self.course, game_keys(self.seed, self.game_ids[rows]))
         self._legal = None
