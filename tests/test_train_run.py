@@ -1,0 +1,268 @@
+"""Whole runs on the toy game: folders, stopping, resuming to the same bits, damaged checkpoints."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from rich.console import Console
+from safetensors.numpy import load_file
+from toy_game import ToyGame
+
+from kolkhoz_agents.bots import make_bot
+from kolkhoz_agents.random_agent import RandomAgent
+from kolkhoz_train import checkpoint as checkpoints
+from kolkhoz_train.checkpoint import Checkpoint, CheckpointError, load_latest, save_checkpoint
+from kolkhoz_train.cli.main import main
+from kolkhoz_train.config import ConfigError, parse_config
+from kolkhoz_train.measure import measure
+from kolkhoz_train.train import free_folder, new_run, resume_run
+
+TESTS = Path(__file__).parent
+SMALL = {
+    "seed": 5,
+    "threads": 1,
+    "game": {"name": "toy_game:make_game"},
+    "network": {"hidden": [32]},
+    "algorithm": {"games": 64, "minibatch": 256},
+    "opponents": {
+        "tables": [
+            {"agent": "self", "share": 0.5},
+            {"agent": "population", "share": 0.25},
+            {"agent": "random", "share": 0.25, "seats": 1},
+        ],
+        "population": {"every": 1000, "keep": 3},
+    },
+    "budget": {"decisions": 6000},
+    "evaluation": {"every_minutes": 0.02, "deals": 10, "final_deals": 20},
+    "checkpoint": {"every_minutes": 0.0001},
+}
+
+
+def quiet() -> Console:
+    return Console(file=open(os.devnull, "w"))
+
+
+def train_small(folder: Path, **changes: object):
+    return new_run(parse_config({**SMALL, **changes}, "small"), folder, "small.yaml", quiet())
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "bot" / "weights.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nobody stopped."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    train_small(folder)
+    return folder
+
+
+def test_a_run_folder_has_all_that_is_promised(whole: Path) -> None:
+    record = json.loads((whole / "run.json").read_text())
+    assert record["finished"] is True
+    assert record["learned_decisions"] >= 6000
+    assert record["seed"] == 5
+    assert {"versions", "commit", "config", "time_shares", "results"} <= set(record)
+    assert abs(sum(record["time_shares"].values()) - 1) < 0.01
+    assert {r["against"] for r in record["results"]} == {"random"}
+    assert parse_config(yaml.safe_load((whole / "config.yaml").read_text()), "x") == parse_config(
+        SMALL, "x"
+    )
+    assert len(list((whole / "checkpoints").iterdir())) == 2
+    assert list((whole / "tensorboard").iterdir())
+    bot = json.loads((whole / "bot" / "bot.json").read_text())
+    assert bot["strength"][-1]["games"] == 60
+    assert not [p for p in whole.rglob("*.part")]
+
+
+def test_two_runs_of_a_config_and_seed_give_the_same_bot(whole: Path, tmp_path: Path) -> None:
+    train_small(tmp_path / "again")
+    assert weights(tmp_path / "again") == weights(whole)
+    train_small(tmp_path / "other", seed=6)
+    assert weights(tmp_path / "other") != weights(whole)
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    config = folder.with_suffix(".yaml")
+    config.write_text(yaml.safe_dump(SMALL))
+    command = [sys.executable, "-m", "kolkhoz_train", "train", str(config), "--run-dir", str(folder)]
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
+
+
+def wait_for_checkpoint(folder: Path, process: subprocess.Popen[str]) -> None:
+    deadline = time.time() + 120
+    while not checkpoints.list_checkpoints(folder):
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        assert time.time() < deadline
+        time.sleep(0.005)
+
+
+@pytest.mark.slow
+def test_after_kill_resume_reaches_the_same_bits(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    process = start(folder)
+    wait_for_checkpoint(folder, process)
+    process.kill()
+    process.communicate()
+    assert json.loads((folder / "run.json").read_text())["finished"] is False
+    resume_run(folder, quiet())
+    assert weights(folder) == weights(whole)
+    tensors = sorted((folder / "checkpoints").iterdir())[-1] / "tensors.safetensors"
+    expected = sorted((whole / "checkpoints").iterdir())[-1] / "tensors.safetensors"
+    assert tensors.read_bytes() == expected.read_bytes()
+
+
+@pytest.mark.slow
+def test_ctrl_c_saves_and_says_how_to_go_on(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    process = start(folder)
+    wait_for_checkpoint(folder, process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"go on with: kolkhoz train --resume {folder}" in " ".join(out.split())
+    assert "Traceback" not in err
+    resume_run(folder, quiet())
+    assert weights(folder) == weights(whole)
+
+
+def test_a_finished_run_resumes_to_itself(whole: Path) -> None:
+    before = weights(whole)
+    resume_run(whole, quiet())
+    assert weights(whole) == before
+
+
+def test_a_folder_in_use_is_refused(whole: Path) -> None:
+    with pytest.raises(ConfigError, match=r"a run is there already; go on with it by"):
+        train_small(whole)
+
+
+def small_checkpoint(number: int) -> Checkpoint:
+    import torch
+
+    return Checkpoint({"number": number}, {"a/b": torch.full((100,), float(number))})
+
+
+def test_a_truncated_checkpoint_is_named_and_the_one_before_serves(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        save_checkpoint(tmp_path, number, small_checkpoint(number), keep=2)
+    newest, before = checkpoints.list_checkpoints(tmp_path)
+    for name in ("tensors.safetensors", "state.json"):
+        path = newest / name
+        content = path.read_bytes()
+        path.write_bytes(content[:-7])
+        said: list[str] = []
+        loaded = load_latest(tmp_path, said.append)
+        assert loaded.state["number"] == 2
+        assert float(loaded.tensors["a/b"][0]) == 2
+        assert len(said) == 1
+        assert str(path) in said[0]
+        assert "going on from the one before" in said[0]
+        path.write_bytes(content)
+    for place in (newest, before):
+        (place / "state.json").unlink()
+    with pytest.raises(CheckpointError, match="none of its 2 checkpoints can be read"):
+        load_latest(tmp_path, lambda _: None)
+    with pytest.raises(CheckpointError, match="no checkpoint to resume from"):
+        load_latest(tmp_path / "nothing", lambda _: None)
+
+
+def test_a_full_disk_leaves_the_earlier_checkpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_checkpoint(tmp_path, 1, small_checkpoint(1), keep=2)
+
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(checkpoints, "_write", full)
+    with pytest.raises(CheckpointError, match=r"No space left on device; earlier checkpoints"):
+        save_checkpoint(tmp_path, 2, small_checkpoint(2), keep=2)
+    assert load_latest(tmp_path, pytest.fail).state["number"] == 1
+    assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["000001"]
+
+
+def test_snapshots_join_and_the_pool_thins_out(whole: Path) -> None:
+    state = json.loads(
+        (sorted((whole / "checkpoints").iterdir())[-1] / "state.json").read_text()
+    )
+    pool = state["pool"]
+    assert 1 <= len(pool["names"]) < 3
+    assert pool["every"] > 1000
+    for name in pool["names"]:
+        assert load_file(whole / "snapshots" / f"{name}.safetensors")
+
+
+def test_training_beats_random_at_the_toy_game(tmp_path: Path) -> None:
+    run = train_small(
+        tmp_path / "run",
+        algorithm={"games": 128, "minibatch": 512},
+        budget={"decisions": 60_000},
+        evaluation={"every_minutes": 9, "final_deals": 10},
+        checkpoint={"every_minutes": 9},
+    )
+    game = ToyGame()
+    bot = make_bot(game, run.bot)
+    assert measure(game, bot, RandomAgent(game), "random", 300, 8).win_share[1] > 0.38
+
+
+def test_learning_one_phase_leaves_the_rest_to_the_partner(tmp_path: Path) -> None:
+    run = train_small(tmp_path / "run", learn=["trump"], partner="random", budget={"decisions": 300})
+    bot = json.loads((run.bot / "bot.json").read_text())
+    assert bot["learned"] == {"phases": ["trump"], "partner": "random"}
+    assert json.loads((run.path / "run.json").read_text())["learned_decisions"] < 1000
+    with pytest.raises(ConfigError, match="learn: 'bid' is no phase of toy; allowed: trump, play"):
+        train_small(tmp_path / "b", learn=["bid"], partner="random")
+
+
+def test_a_run_starts_from_a_bot_and_can_be_anchored_to_it(whole: Path, tmp_path: Path) -> None:
+    bot = str(whole / "bot")
+    anchor = {"bot": bot, "weight": 100.0}
+    run = train_small(
+        tmp_path / "near",
+        network={"hidden": [32], "start_from": bot},
+        algorithm={"games": 64, "minibatch": 256, "anchor": anchor},
+        budget={"decisions": 2000},
+    )
+    free = train_small(
+        tmp_path / "free",
+        network={"hidden": [32], "start_from": bot},
+        algorithm={"games": 64, "minibatch": 256},
+        budget={"decisions": 2000},
+    )
+    old, near, far = (
+        load_file(p / "bot" / "weights.safetensors") for p in (whole, run.path, free.path)
+    )
+    change = [np.abs(w["policy.weight"] - old["policy.weight"]).mean() for w in (near, far)]
+    assert change[0] < change[1]
+    with pytest.raises(ConfigError, match=r"network\.start_from: .* has the network"):
+        train_small(tmp_path / "x", network={"hidden": [16], "start_from": bot})
+
+
+def test_opponents_must_leave_the_learner_a_seat(tmp_path: Path) -> None:
+    tables = {"tables": [{"agent": "random", "seats": 3}]}
+    with pytest.raises(ConfigError, match=r"opponents\.tables\.0\.seats: 3 leaves the learner no"):
+        train_small(tmp_path / "run", opponents=tables)
+
+
+def test_a_new_run_gets_a_free_folder(tmp_path: Path) -> None:
+    assert free_folder("a", tmp_path) == tmp_path / "a"
+    (tmp_path / "a").mkdir()
+    assert free_folder("a", tmp_path) == tmp_path / "a-2"
+
+
+def test_explain_prints_a_config(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--explain", "quickstart"]) == 0
+    assert "minutes of training" in capsys.readouterr().out
