@@ -154,8 +154,8 @@ def _moments(game: Game) -> list[Table]:
     return moments
 
 
-def train(players: int, seconds: float) -> dict[str, Any]:
-    """Learned decisions a second of a short run of the quickstart config, and shares of its time.
+def train(name: str, settings: list[str], seconds: float) -> dict[str, Any]:
+    """Learned decisions a second of a short run of a config, and shares of its time.
 
     Acting, encoding, stepping, learning, logging and saving count; the evaluation does not.
     """
@@ -165,19 +165,18 @@ def train(players: int, seconds: float) -> dict[str, Any]:
     from kolkhoz_train.shipped import find_config
     from kolkhoz_train.train import new_run
 
-    settings = {
-        "game.rules.players": players,
-        "budget.minutes": seconds / 60,
-        "evaluation.every_minutes": 60,
-        "evaluation.final_deals": 2,
-    }
-    config = read_config(
-        find_config("quickstart"), [f"{key}={value}" for key, value in settings.items()]
+    brief = (
+        f"budget.minutes={seconds / 60}",
+        "budget.decisions=null",
+        "evaluation.every_minutes=60",
+        "evaluation.final_deals=2",
     )
+    config = read_config(find_config(name), [*settings, *brief])
     with tempfile.TemporaryDirectory() as folder:
         run = new_run(config, Path(folder) / "run", "bench", Console(quiet=True))
     return {
         "decisions_per_s": run.record["learned_decisions_per_s"],
+        "config": name,
         "threads": run.record["threads"],
         "decisions": run.record["learned_decisions"],
         "time_shares": run.record["time_shares"],

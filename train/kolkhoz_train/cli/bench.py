@@ -18,6 +18,7 @@ EXAMPLE = """examples:
   kolkhoz bench --parts agents --agents heuristic search:worlds=8
 """
 
+PLAYERS = 4
 PARTS = ("engine", "aec", "agents", "train")
 
 
@@ -35,7 +36,7 @@ def add_parser(subparsers: Any) -> None:
         help=f"what to measure, of: {', '.join(PARTS)} (default: all)",
     )  # fmt: skip
     parser.add_argument(
-        "--players", type=player_count, default=4, metavar="P", help="3 or 4 (default: 4)"
+        "--players", type=player_count, metavar="P", help="3 or 4 (default: 4, or the config's)"
     )
     parser.add_argument(
         "--batch", type=positive_int, nargs="+", default=[1, 256, 1024, 4096, 16384], metavar="N",
@@ -55,6 +56,14 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--train-seconds", type=seconds, default=20.0, metavar="T",
         help="seconds of training to measure (default: 20)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--config", default="quickstart", metavar="CONFIG.yaml",
+        help="what to train (default: quickstart)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings",
+        help="another value for a key of the config, as in kolkhoz train",
     )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.set_defaults(run=lambda args: run(args))
@@ -130,18 +139,18 @@ def engine(args: argparse.Namespace, report: dict[str, Any]) -> None:
     """The engine at every batch size."""
     from kolkhoz_train import benchmark
 
-    print(f"engine, {args.players} players, decisions a second on one core")
+    print(f"engine, {args.players or PLAYERS} players, decisions a second on one core")
     print(f"  {'batch':>8}{'step':>14}{'+ mask':>14}{'+ observation':>16}")
     report["engine"] = []
     for batch in args.batch:
-        row = benchmark.engine(args.players, batch, runs=args.runs, seconds=args.seconds)
+        row = benchmark.engine(args.players or PLAYERS, batch, runs=args.runs, seconds=args.seconds)
         report["engine"].append(row)
         print(
             f"  {batch:>8,}{row['step']:>14,.0f}{row['step_mask']:>14,.0f}"
             f"{row['step_mask_observe']:>16,.0f}",
             flush=True,
         )
-    report["state_bytes"] = benchmark.state_bytes(args.players)
+    report["state_bytes"] = benchmark.state_bytes(args.players or PLAYERS)
     print(f"  {report['state_bytes']:,} bytes of state a game")
 
 
@@ -150,7 +159,7 @@ def aec(args: argparse.Namespace, report: dict[str, Any]) -> None:
     from kolkhoz_train import benchmark
 
     print("PettingZoo environments, decisions a second with random legal play")
-    report["aec"] = benchmark.aec(args.players, runs=args.runs, seconds=args.seconds)
+    report["aec"] = benchmark.aec(args.players or PLAYERS, runs=args.runs, seconds=args.seconds)
     for name, rate in report["aec"].items():
         line(name, rate)
 
@@ -161,7 +170,7 @@ def agents(args: argparse.Namespace, report: dict[str, Any]) -> None:
 
     print(f"agents, decisions a second in batches of {benchmark.AGENT_BATCH}")
     report["agents"] = {}
-    measured = benchmark.agents(args.players, args.agents, runs=args.runs, seconds=args.seconds)
+    measured = benchmark.agents(args.players or PLAYERS, args.agents, runs=args.runs, seconds=args.seconds)
     for name, rate in measured:
         report["agents"][name] = rate
         line(name, rate)
@@ -171,8 +180,10 @@ def train(args: argparse.Namespace, report: dict[str, Any]) -> None:
     """Training from end to end."""
     from kolkhoz_train import benchmark
 
-    print(f"training, decisions a second end to end ({args.train_seconds:.0f} s of quickstart)")
-    report["train"] = benchmark.train(args.players, args.train_seconds)
+    print(f"training, decisions a second end to end ({args.train_seconds:g} s of {args.config})")
+    players = [f"game.rules.players={args.players}"] if args.players else []
+    settings = [*players, *args.settings]
+    report["train"] = benchmark.train(args.config, settings, args.train_seconds)
     line(f"learned, {report['train']['threads']} threads", report["train"]["decisions_per_s"])
     for name, share in sorted(report["train"]["time_shares"].items(), key=lambda item: -item[1]):
         print(f"    {name:<32}{share:>13.1%} of the time")
