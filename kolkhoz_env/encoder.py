@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolkhoz_env.cards import BIT, CROP, RANK, U64
-from kolkhoz_env.knowledge import hides_taken, last_seen_planes
+from kolkhoz_env.knowledge import hides_taken
 from kolkhoz_env.rules import OVER, SWAP_GIVE, TRUMP, Rules
-from kolkhoz_env.state import EMPTY, HIDDEN, Int8, Int64, State, UInt8, UInt64
+from kolkhoz_env.state import EMPTY, HIDDEN, PLACE_FACTS, Int8, Int64, State, UInt8, UInt64
 
 UInt32 = NDArray[np.uint32]
 
@@ -93,42 +93,45 @@ def _pad(values: NDArray[np.generic]) -> UInt8:
 _SEATS = {players: _Seats(players) for players in (2, 3, 4)}
 
 
-def encode(
-    state: State, seats: Int8, rules: Rules, size: int, out: UInt8 | None = None
-) -> UInt8:
+def encode(state: State, seats: Int8, rules: Rules, size: int, out: UInt8 | None = None) -> UInt8:
     """Observations ``uint8[n, size]`` of all games of ``state`` for ``seats`` (``int8[n]``)."""
     n, players = state.size, state.players
     if out is None:
         out = np.empty((n, size), dtype=np.uint8)
     tables = _SEATS[players]
-    at_seat = tables.rotation[seats] + np.arange(0, n * players, players)[:, None]
-    own = at_seat[:, 0].copy()
+    first = np.arange(0, n * players, players)
+    at_seat = tables.rotation.take(seats, axis=0)
+    at_seat += first[:, None]
     faces = state.faces.reshape(-1, 5).take(at_seat, axis=0)
-    faces[:, 0] = state.cellars.reshape(-1, 5).take(own, axis=0)
-
+    faces[:, 0] = state.cellars.reshape(-1, 5).take(at_seat[:, 0], axis=0)
     end = 53 * (players + 8)
-    planes = _planes(state, own, at_seat, faces[:, 0], U64(rules.deck))
-    out[:, :end] = np.unpackbits(planes.view(np.uint8), axis=1, bitorder="little", count=end)
-    out[:, end : end + 53] = _last_seen(state, seats)
-    end += 53
-    codes = _codes(state, seats, at_seat, faces, tables)
-    out[:, end : end + codes.shape[1] * 8] = codes.view(np.uint8)
-    end += codes.shape[1] * 8
-    out[:, end:] = _groups(state, seats, at_seat, rules, tables)
+    planes = _planes(state, at_seat, faces[:, 0], U64(rules.deck))
+    parts = (
+        np.unpackbits(planes.view(np.uint8), axis=1, bitorder="little", count=end),
+        _last_seen(state, first + seats),
+        _CODE.take(faces).reshape(n, -1).view(np.uint8),
+        state.places.reshape(-1, 5 * PLACE_FACTS).take(at_seat, axis=0).reshape(n, -1),
+        _codes(state, seats, at_seat, first, tables),
+        _groups(state, seats, at_seat, rules, tables),
+    )
+    start = 0
+    for part in parts:
+        out[:, start : start + part.shape[1]] = part
+        start += part.shape[1]
     return out
 
 
-def _planes(state: State, own: Int64, at_seat: Int64, cellar: Int8, deck: U64) -> UInt64:
+def _planes(state: State, at_seat: Int64, cellar: Int8, deck: U64) -> UInt64:
     """All card planes of a row as one string of bits, 53 a plane, ``uint64[n, words]``."""
-    hand = state.hands.ravel().take(own)
-    cellar_bits = BIT.take(cellar)
-    in_cellar = cellar_bits[:, 0] | cellar_bits[:, 1]
-    for place in (2, 3, 4):
-        in_cellar |= cellar_bits[:, place]
+    # One plane a row while it is computed: steps over strided columns cost three times as much.
+    at_seat = np.ascontiguousarray(at_seat.T)
+    hand = state.hands.ravel().take(at_seat[0])
+    in_cellar = np.bitwise_or.reduce(BIT.take(np.ascontiguousarray(cellar.T)), axis=0)
     public = state.seen.ravel().take(np.arange(-1, state.size * 5 - 1, 5) + state.year)
-    plots = state.plots.ravel().take(at_seat.T)
     unseen = deck & ~(public | hand | in_cellar)
-    planes = [hand, in_cellar, *plots, state.north, unseen, *state.fields.T]
+    plots = state.plots.ravel().take(at_seat)
+    fields = np.ascontiguousarray(state.fields.T)
+    planes = [hand, in_cellar, *plots, state.north, unseen, *fields]
     words = np.zeros((-(-53 * len(planes) // 64), state.size), dtype=U64)
     for number, plane in enumerate(planes):
         word, shift = divmod(53 * number, 64)
@@ -138,56 +141,50 @@ def _planes(state: State, own: Int64, at_seat: Int64, cellar: Int8, deck: U64) -
     return np.ascontiguousarray(words.T)
 
 
-def _last_seen(state: State, seats: Int8) -> UInt8:
-    """Year in which each card was last seen, ``uint8[n, 53]``."""
-    # The number of planes "seen in year y or later" that hold the card, as binary digits.
-    one, two, three, four, five = last_seen_planes(state, seats).T
+def _last_seen(state: State, own: Int64) -> UInt8:
+    """Year in which each card was last seen, ``uint8[n, 53]``; ``own`` is game * P + seat."""
+    seen = state.dealt.reshape(-1, 5).take(own, axis=0)
+    seen |= state.seen
+    one, two, three, four, five = np.ascontiguousarray(seen.T)
+    # By year "seen then or later"; the number of those that hold a card is the last year, here
+    # as binary digits.
+    four |= five
+    three |= four
+    two |= three
+    one |= two
     digits = np.empty((3, state.size), dtype=U64)
     digits[0] = (one & ~two) | (three & ~four) | five
     digits[1] = two & ~four
     digits[2] = four
-    bits = np.unpackbits(digits.view(np.uint8).reshape(3, -1, 8), axis=2, bitorder="little")
-    bits[1] <<= 1
-    bits[2] <<= 2
-    bits[0] |= bits[1]
-    bits[0] |= bits[2]
-    return bits[0, :, :53]
+    bits = np.unpackbits(digits.view(np.uint8), axis=None, bitorder="little")
+    ones, twos, fours = bits.view(np.uint64).reshape(3, state.size, 8)
+    ones |= twos << U64(1)
+    ones |= fours << U64(2)
+    return ones.view(np.uint8)[:, :53]
 
 
-def _codes(
-    state: State, seats: Int8, at_seat: Int64, faces: Int8, tables: _Seats
-) -> UInt64:
-    """All blocks of eight octets in the order of the table, ``uint64[n, ...]``."""
+def _codes(state: State, seats: Int8, at_seat: Int64, first: Int64, tables: _Seats) -> UInt8:
+    """The blocks of eight octets from ``trick`` to ``taken``, ``uint8[n, ...]``."""
     n, players = state.size, state.players
-    places = 5 * players
-    codes = np.empty((n, 2 * places + 3 * players + 2), dtype=U64)
-    codes[:, :places] = _CODE.take(faces.reshape(n, -1))
-    facts = state.places.view(np.uint64).reshape(-1, 5).take(at_seat, axis=0)
-    codes[:, places : 2 * places] = facts.reshape(n, -1)
+    codes = np.empty((n, 3 * players + 2), dtype=U64)
     order = tables.order.take(state.leader * np.int8(players) + seats, axis=0)
-    order += np.arange(0, n * players, players)[:, None]
-    start = 2 * places
-    codes[:, start : start + players] = _CODE.take(state.trick.ravel().take(order))
-    start += players
-    codes[:, start : start + players] = _CODE.take(state.known.ravel().take(at_seat))
-    start += players
-    codes[:, start : start + players] = _SWAP.take(state.swaps.ravel().take(at_seat))
-    card = state.trick.ravel().take(
-        np.arange(0, n * players, players) + np.minimum(state.assigned, players - 1)
-    )
+    order += first[:, None]
+    codes[:, :players] = _CODE.take(state.trick.ravel().take(order))
+    codes[:, players : 2 * players] = _CODE.take(state.known.ravel().take(at_seat))
+    codes[:, 2 * players : 3 * players] = _SWAP.take(state.swaps.ravel().take(at_seat))
+    card = state.trick.ravel().take(first + np.minimum(state.assigned, players - 1))
     codes[:, -2] = _CODE.take(np.where(state.trick_size == players, card, EMPTY))
     codes[:, -1] = 0
     picking = np.flatnonzero(state.phase == SWAP_GIVE)
-    if picking.size:
-        part = state.take(picking)
-        taken = np.where(hides_taken(part, seats[picking]), EMPTY, part.taken)
-        codes[picking, -1] = _CODE[taken]
-    return codes
+    codes[picking, -1] = _CODE[state.taken[picking]]
+    watching = picking[state.seat[picking] != seats[picking]]
+    if watching.size:
+        hidden = hides_taken(state.take(watching), seats[watching])
+        codes[watching[hidden], -1] = 0
+    return codes.view(np.uint8)
 
 
-def _groups(
-    state: State, seats: Int8, at_seat: Int64, rules: Rules, tables: _Seats
-) -> UInt8:
+def _groups(state: State, seats: Int8, at_seat: Int64, rules: Rules, tables: _Seats) -> UInt8:
     """All blocks from ``hours`` on, ``uint8[n, ...]``."""
     n, players = state.size, state.players
     groups = np.empty((30 - 4 + players, n), dtype=np.uint32)
