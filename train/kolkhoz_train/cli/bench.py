@@ -82,6 +82,7 @@ def seconds(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print as figures come, and write what was measured even if interrupted."""
+    args.seats = args.players or PLAYERS
     report: dict[str, Any] = {"runs": args.runs, "machine": machine()}
     try:
         for part in dict.fromkeys(args.parts):
@@ -139,18 +140,18 @@ def engine(args: argparse.Namespace, report: dict[str, Any]) -> None:
     """The engine at every batch size."""
     from kolkhoz_train import benchmark
 
-    print(f"engine, {args.players or PLAYERS} players, decisions a second on one core")
+    print(f"engine, {args.seats} players, decisions a second on one core")
     print(f"  {'batch':>8}{'step':>14}{'+ mask':>14}{'+ observation':>16}")
     report["engine"] = []
     for batch in args.batch:
-        row = benchmark.engine(args.players or PLAYERS, batch, runs=args.runs, seconds=args.seconds)
+        row = benchmark.engine(args.seats, batch, runs=args.runs, seconds=args.seconds)
         report["engine"].append(row)
         print(
             f"  {batch:>8,}{row['step']:>14,.0f}{row['step_mask']:>14,.0f}"
             f"{row['step_mask_observe']:>16,.0f}",
             flush=True,
         )
-    report["state_bytes"] = benchmark.state_bytes(args.players or PLAYERS)
+    report["state_bytes"] = benchmark.state_bytes(args.seats)
     print(f"  {report['state_bytes']:,} bytes of state a game")
 
 
@@ -159,7 +160,7 @@ def aec(args: argparse.Namespace, report: dict[str, Any]) -> None:
     from kolkhoz_train import benchmark
 
     print("PettingZoo environments, decisions a second with random legal play")
-    report["aec"] = benchmark.aec(args.players or PLAYERS, runs=args.runs, seconds=args.seconds)
+    report["aec"] = benchmark.aec(args.seats, runs=args.runs, seconds=args.seconds)
     for name, rate in report["aec"].items():
         line(name, rate)
 
@@ -170,7 +171,7 @@ def agents(args: argparse.Namespace, report: dict[str, Any]) -> None:
 
     print(f"agents, decisions a second in batches of {benchmark.AGENT_BATCH}")
     report["agents"] = {}
-    measured = benchmark.agents(args.players or PLAYERS, args.agents, runs=args.runs, seconds=args.seconds)
+    measured = benchmark.agents(args.seats, args.agents, runs=args.runs, seconds=args.seconds)
     for name, rate in measured:
         report["agents"][name] = rate
         line(name, rate)
