@@ -21,6 +21,7 @@ from rich.text import Text
 from kolkhoz_agents.evaluation import Evaluation
 from kolkhoz_agents.report import LineResult
 from kolkhoz_agents.statistics import Estimate
+from kolkhoz_agents.tournament import Tournament
 
 SEES_ALL = "sees all cards"
 
@@ -32,6 +33,13 @@ def interval_text(estimate: Estimate, digits: int = 3) -> str:
     if math.isnan(estimate.low):
         return f"{estimate.mean:.{digits}f}"
     return f"{estimate.mean:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+
+
+def margin_text(estimate: Estimate) -> str:
+    """`0.512 ±0.014`: the same in less space, half the interval's width after the sign."""
+    if math.isnan(estimate.low):
+        return f"{estimate.mean:.3f}"
+    return f"{estimate.mean:.3f} ±{estimate.width / 2:.3f}"
 
 
 def agent_text(line: LineResult) -> str:
@@ -135,3 +143,45 @@ class Watch:
         if self.bar:
             self.bar.stop()
             self.bar = None
+
+
+def tournament_tables(result: Tournament) -> list[Table | Text]:
+    """Matrix, mixed tables, ratings and cycles."""
+    par = 1.0 / result.game.num_seats
+    title = f"{result.deals:,} deals, seed {result.seed}, par {par:.4g}"
+    matrix = Table(title=f"Win share of one (row) against copies of (column): {title}")
+    matrix.add_column("")
+    for name in result.agents:
+        matrix.add_column(Text(name))
+    for name, row in zip(result.agents, result.pairs, strict=True):
+        marked = any(cell is not None and cell.sees_all_cards for cell in row)
+        label = f"{name} ({SEES_ALL})" if marked else name
+        cells = ["" if cell is None else margin_text(cell.win_share) for cell in row]
+        matrix.add_row(Text(label), *cells)
+    shown: list[Table | Text] = [matrix]
+    if result.ratings:
+        shown.append(_standing_table(result))
+    for cycle in result.cycles:
+        ring = " beats ".join([*cycle, cycle[0]])
+        shown.append(Text(f"A cycle, which no rating can show: {ring}", style="bold"))
+    if result.deals and not result.cycles:
+        shown.append(Text("No cycle: nobody beats, by more than chance, whoever beats it."))
+    return shown
+
+
+def _standing_table(result: Tournament) -> Table:
+    """Ratings, best first, with each agent's share of its mixed tables and its speed."""
+    table = Table(title="Ratings (Bradley-Terry, for display) and mixed tables")
+    for title in ("agent", "rating", "mixed: win share", "score", "per decision"):
+        table.add_column(title)
+    mixed = {line.agent: line for line in result.mixed}
+    lines = {row.agent: row for cells in result.pairs for row in cells if row is not None}
+    for rating in result.ratings:
+        line = mixed.get(rating.agent)
+        cells = ["–", "–"]
+        if line is not None:
+            cells = [margin_text(line.win_share), interval_text(line.score, 1)]
+        speed = speed_text(lines[rating.agent].seconds_per_decision)
+        name = Text(agent_text(lines[rating.agent]))
+        table.add_row(name, f"{rating.mu:.1f} ± {2 * rating.sigma:.1f}", *cells, speed)
+    return table

@@ -42,15 +42,17 @@ BUILT_IN = {
 
 @dataclass(frozen=True)
 class AgentKind:
-    """One kind of agent that can be made by name."""
+    """One kind of agent that can be made by name for a game."""
 
     name: str
     help: str
-    options: tuple[Option, ...]
-    games: tuple[str, ...] | None
+    factory: AgentFactory
+    game: Game
 
-    def knows(self, game: Game) -> bool:
-        return self.games is None or game.name in self.games
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """What may be set in the agent's text."""
+        return _declared(self.factory, self.game) or ()
 
 
 def make_agent(text: str, game: Game) -> Agent:
@@ -79,10 +81,8 @@ def agent_kinds(game: Game) -> list[AgentKind]:
     kinds = []
     for name in _factories():
         factory = _load(name)
-        games = getattr(factory, "games", None)
-        kind = AgentKind(name, _help(factory), (), games)
-        if kind.knows(game):
-            kinds.append(AgentKind(name, kind.help, _declared(factory, game) or (), games))
+        if game.name in getattr(factory, "games", (game.name,)):
+            kinds.append(AgentKind(name, _help(factory), factory, game))
     return kinds
 
 
@@ -134,8 +134,8 @@ def _declared(factory: AgentFactory, game: Game) -> tuple[Option, ...] | None:
 
 def _make_named(name: str, rest: str, text: str, game: Game) -> Agent:
     factory = _load(name)
-    games = getattr(factory, "games", None)
-    if games is not None and game.name not in games:
+    games = getattr(factory, "games", (game.name,))
+    if game.name not in games:
         raise AgentError(f"agent {text!r} plays {', '.join(games)}, not {game.name}")
     return _make(factory, rest, text, game)
 
