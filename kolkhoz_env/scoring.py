@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolkhoz_env.requisition import holdings, ranks_of
+from kolkhoz_env.rules import OVER, Rules
 from kolkhoz_env.state import Int64, State
 
 
@@ -58,6 +59,27 @@ def outcome(state: State, rows: Int64) -> Outcome:
         margin=f32(score - others),
         cards=f32(cards),
     )
+
+
+#: How many ranks make a seat e times likelier to win: in the last year, and more for each year
+#: before it. What a card is worth beyond its rank, since a low one can be swapped for a high one.
+_SPREAD, _SPREAD_PER_YEAR, _CARD_WORTH = 22.0, 6.0, 3.0
+
+
+def expected_share(state: State, rows: Int64, rules: Rules) -> NDArray[np.float32]:
+    """Share of the victory that each seat can expect as the holdings lie, ``float32[n, P]``.
+
+    A plain guess for looking ahead without a trained value: fitted to games of the heuristic.
+    Where a game is over it is what the seat has won.
+    """
+    held = holdings(state, rows)
+    worth = ranks_of(held) + _CARD_WORTH * np.bitwise_count(held)
+    left = np.maximum(rules.years - state.year[rows], 0).astype(np.float32)
+    drift = worth / (_SPREAD + _SPREAD_PER_YEAR * left)[:, None]
+    share = np.exp(drift - drift.max(axis=1, keepdims=True))
+    share = share / share.sum(axis=1, keepdims=True)
+    over = (state.phase[rows] == OVER)[:, None]
+    return np.where(over, outcome(state, rows).win_share, share).astype(np.float32)
 
 
 #: What a seat may be rewarded with at the end of a game.

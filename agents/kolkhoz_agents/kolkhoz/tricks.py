@@ -57,7 +57,7 @@ def score_plays(
     loses += weights.spare * np.where(is_best | is_second, np.maximum(second - third, 0), 0)
 
     # What is left in hand, but for the card that will be banked, may win against one's will.
-    escape = np.log(1 - weights.danger * np.minimum(win_later(position, weights), 0.95))
+    escape = np.log(1 - np.clip(weights.danger * win_later(position, weights), 0, 0.95))
     escape = np.where(cards >= 0, escape, 0)
     banked = np.where(is_best, _first(escape, is_second), _first(escape, is_best))
     risk = 1 - np.exp(np.minimum(escape.sum(axis=1, keepdims=True) - escape - banked, 0))

@@ -1,0 +1,121 @@
+"""Playing games on from where they stand, by one policy for all seats, to value a position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolkhoz_agents.decisions import mix
+from kolkhoz_agents.errors import AgentError
+from kolkhoz_agents.protocol import (
+    KNOWLEDGE,
+    OBSERVATION,
+    TABLE,
+    Agent,
+    Decisions,
+    Game,
+    IntArray,
+    Table,
+)
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Playouts:
+    """Plays tables on with `policy` in every seat, which gets what that seat may know.
+
+    To the end of the games, or only until their `stage` (the year, in Kolkhoz) rises. There a
+    policy with `values` is asked at the valued seat's next decision, and for any other the table's
+    own `estimate` holds.
+    """
+
+    def __init__(self, game: Game, policy: Agent, *, to_end: bool) -> None:
+        """Raises AgentError if the policy would see hidden cards."""
+        if TABLE in policy.needs:
+            raise AgentError(
+                f"agent {policy.name!r} sees hidden cards and can't play on in a search"
+            )
+        self.game, self.policy, self.to_end = game, policy, to_end
+        self.has_values = hasattr(policy, "values") and getattr(policy, "has_values", True)
+
+    def values(
+        self, table: Table, seats: IntArray, keys: NDArray[np.uint64]
+    ) -> NDArray[np.float64]:
+        """What each game is worth to the seat in `seats`, float64[n] win shares; uses up `table`.
+
+        `keys` uint64[n] is the randomness of the policy: games with equal keys draw alike.
+        """
+        result = np.zeros(table.size)
+        games = np.arange(table.size)
+        start = None if self.to_end else np.array(_stage(table))
+        step = 0
+        while True:
+            ended = self._ended(table, seats, start, games, result)
+            if ended.all():
+                return result
+            if ended.any():
+                rows = np.flatnonzero(~ended)
+                table, seats, keys, games = table.take(rows), seats[rows], keys[rows], games[rows]
+                start = None if start is None else start[rows]
+            step += 1
+            decisions = self._decisions(table, np.arange(table.size), keys, step)
+            table.step(np.asarray(self.policy.act(decisions)))
+
+    def _ended(
+        self,
+        table: Table,
+        seats: IntArray,
+        start: IntArray | None,
+        games: IntArray,
+        result: NDArray[np.float64],
+    ) -> NDArray[np.bool_]:
+        """Which games need not be played on, bool[n]; their values go into `result`."""
+        ended = np.array(table.over)
+        over = np.flatnonzero(ended)
+        if len(over):
+            result[games[over]] = table.outcome().win_share[over, seats[over]]
+        if start is None:
+            return ended
+        cut = ~ended & (_stage(table) > start)
+        if self.has_values:
+            cut &= np.asarray(table.seat) == seats
+        rows = np.flatnonzero(cut)
+        if len(rows):
+            result[games[rows]] = self._cut_values(table, rows, seats[rows])
+        return ended | cut
+
+    def _cut_values(self, table: Table, rows: IntArray, seats: IntArray) -> NDArray[Any]:
+        if self.has_values:
+            keys = np.zeros(len(rows), dtype=np.uint64)
+            values = self.policy.values(self._decisions(table, rows, keys, 0))  # type: ignore[attr-defined]
+            return np.asarray(values) + 1 / self.game.num_seats
+        part = table.take(rows)
+        if not hasattr(part, "estimate"):
+            raise AgentError(f"the game {self.game.name!r} estimates no position; use horizon=game")
+        return np.asarray(part.estimate())[np.arange(len(rows)), seats]
+
+    def _decisions(
+        self, table: Table, rows: IntArray, keys: NDArray[np.uint64], step: int
+    ) -> Decisions:
+        needs = self.policy.needs
+        with np.errstate(over="ignore"):
+            drawn = mix(keys + np.uint64(step) * _GOLDEN)
+        mask = table.legal_mask()
+        return Decisions(
+            game=self.game,
+            mask=mask if len(rows) == table.size else mask[rows],
+            seat=np.asarray(table.seat)[rows],
+            phase=np.asarray(table.phase)[rows],
+            keys=drawn,
+            observation=table.observe(rows) if OBSERVATION in needs else None,
+            knowledge=table.knowledge(rows) if KNOWLEDGE in needs else None,
+        )
+
+
+def _stage(table: Table) -> IntArray:
+    stage: IntArray | None = getattr(table, "stage", None)
+    if stage is None:
+        raise AgentError("this game has no stages to end at; use horizon=game")
+    return stage
