@@ -20,8 +20,8 @@ from kolkhoz_env.legal import FOLLOWS
 from kolkhoz_env.one_observation import OneEncoder
 from kolkhoz_env.rules import ASSIGN, PLAY, REQUISITION, SWAP_GIVE, SWAP_TAKE, TRUMP, Rules
 from kolkhoz_env.state import EMPTY, State, UInt8
+from kolkhoz_env.tricks import CROP_SET, STRENGTH
 from kolkhoz_env.vector import StepResult, VectorKolkhoz
-from kolkhoz_env.year import CROP_SET, STRENGTH
 
 _FOLLOWS = [int(cards) for cards in FOLLOWS]
 _CROP = CROP.tolist()

@@ -1,16 +1,20 @@
-"""Requisition: which cards of the inspected seats the State collects."""
+"""The end of a year: banking, failed fields, and the cards that the State collects."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kolkhoz_env.cards import BIT, CROP_BITS, RANK, RANK_BITS, U64, union
+from kolkhoz_env.cards import BIT, CROP_BITS, RANK, RANK_BITS, SABOTEUR_BIT, U64, single_card, union
+from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import (
     COUNTER,
     EMPTY,
+    HIDDEN,
     PLACE_FACTS,
     PLACE_HIGHEST,
+    PLACE_PUBLIC,
     PLACE_SABOTEUR,
+    PLACE_SINCE,
     Bool,
     Int16,
     Int64,
@@ -25,6 +29,12 @@ ELIGIBLE = np.array(
 )
 #: ``bool[16, 4]``: failed fields as flags by crop.
 _FAILED_CROPS = (np.arange(16)[:, None] >> np.arange(4)) & 1 == 1
+#: ``uint8[16, 8]``: public facts of a Cellar place filled by a seat with these voids shown. The Saboteur
+#: follows every crop, so whoever did not follow does not hold it.
+PLACE_FILLED = np.array(
+    [[0, 0, 0, *(0 if v >> c & 1 else 13 for c in range(4)), v == 0] for v in range(16)],
+    dtype=np.uint8,
+)
 _RANKS_DOWN = np.arange(13, -1, -1)
 _RANK_BITS_DOWN = RANK_BITS[_RANKS_DOWN]
 
@@ -32,6 +42,39 @@ _RANK_BITS_DOWN = RANK_BITS[_RANKS_DOWN]
 def holdings(state: State, rows: Int64) -> UInt64:
     """Plot and Cellar of each seat together, ``uint64[n, P]``."""
     return state.plots[rows] | union(BIT[state.cellars[rows]])
+
+
+def bank(state: State, rows: Int64) -> None:
+    """The last card of each hand goes face-down to the Cellar place of the year."""
+    hands = state.hands[rows]
+    place = state.year[rows] - 1
+    cards = single_card(hands)
+    state.cellars[rows, :, place] = cards
+    facts = PLACE_FILLED[state.voids[rows]]
+    facts[:, :, PLACE_SINCE] = state.year[rows, None]
+    known = state.known[rows]
+    facts[:, :, PLACE_PUBLIC] = known != EMPTY
+    state.faces[rows, :, place] = np.where(known != EMPTY, known, HIDDEN)
+    state.places[rows, :, place] = facts
+    state.totals[rows, :, COUNTER["banked_ranks"]] += RANK[cards]
+    state.hands[rows] = 0
+    state.known[rows] = EMPTY
+
+
+def identify_failed_fields(state: State, rows: Int64, rules: Rules) -> None:
+    """Find the failed fields and whom they expose: Medal holders, or all others than a Hero."""
+    short = state.hours[rows] < rules.field_quota
+    sabotaged = (state.fields[rows] & SABOTEUR_BIT) != 0
+    failed = (short | sabotaged)[:, : rules.crops]
+    state.failed[rows] = failed @ (1 << np.arange(rules.crops, dtype=np.uint8))
+    medals = state.medals[rows]
+    hero = (medals == state.trick_number[rows, None]) & rules.hero_of_labor
+    inspected = np.where(hero.any(axis=1, keepdims=True), ~hero, medals > 0)
+    state.inspected[rows] = inspected @ (1 << np.arange(rules.players, dtype=np.uint8))
+    state.totals[rows, :, COUNTER["fields_failed"]] += failed.sum(axis=1, dtype=np.int16)[:, None]
+    state.totals[rows, :, COUNTER["medals"]] += medals
+    state.totals[rows, :, COUNTER["heroes"]] += hero
+    state.totals[rows, :, COUNTER["inspections"]] += inspected
 
 
 def cutoff(pool: UInt64, quota: Int64) -> tuple[UInt64, UInt64, Int64, Int64]:

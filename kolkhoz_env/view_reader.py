@@ -33,9 +33,9 @@ from kolkhoz_env.state import (
     State,
     empty_state,
 )
+from kolkhoz_env.tricks import CROP_SET, STRENGTH
 from kolkhoz_env.view_checks import check_position
 from kolkhoz_env.view_fields import refuse
-from kolkhoz_env.year import CROP_SET, STRENGTH
 
 FORMAT = "kolkhoz-view/1"
 

@@ -22,12 +22,11 @@ from kolkhoz_env.cards import (
     PASS,
     RANK,
     SABOTEUR,
-    SABOTEUR_BIT,
     single_card,
     union,
 )
 from kolkhoz_env.deal import Dealer, first_planners, hashed_deal, reward_piles
-from kolkhoz_env.requisition import inspect, send_chosen
+from kolkhoz_env.requisition import PLACE_FILLED, bank, identify_failed_fields, inspect, send_chosen
 from kolkhoz_env.rules import (
     ASSIGN,
     OVER,
@@ -42,7 +41,6 @@ from kolkhoz_env.state import (
     COUNTER,
     EMPTY,
     HIDDEN,
-    PLACE_PUBLIC,
     PLACE_SINCE,
     PLACE_SWAPPED,
     SWAP_CELLAR,
@@ -53,23 +51,7 @@ from kolkhoz_env.state import (
     State,
     UInt64,
 )
-
-#: Crops that a card stands for as bits: its own, or all four for the Saboteur.
-CROP_SET = np.array([1 << int(c) if c < NO_CROP else 15 for c in CROP], dtype=np.uint8)
-#: ``uint8[5, 5, 53]`` by trump, led crop and card: the higher strength wins the trick, 0 never
-#: wins. Every trump beats the Saboteur, which beats every nontrump.
-STRENGTH = np.zeros((5, 5, 53), dtype=np.uint8)
-for _crop in range(NUM_CROPS):
-    _cards = slice(13 * _crop, 13 * _crop + 13)
-    STRENGTH[:, _crop, _cards] = np.arange(1, 14)
-    STRENGTH[_crop, :, _cards] = np.arange(21, 34)
-STRENGTH[:, :, SABOTEUR] = 20
-#: ``uint8[16, 8]``: what is publicly known of a card banked with these voids shown. The Saboteur
-#: follows every crop, so whoever did not follow does not hold it.
-_BANKED = np.array(
-    [[0, 0, 0, *(0 if v >> c & 1 else 13 for c in range(4)), v == 0] for v in range(16)],
-    dtype=np.uint8,
-)
+from kolkhoz_env.tricks import CROP_SET, STRENGTH
 
 
 @dataclass(frozen=True)
@@ -236,7 +218,7 @@ def swap_give(state: State, rows: Int64, actions: Int64, course: Course) -> None
     state.known[r[public], s[public]] = taken[~plot][public]
     state.cellars[r, s, place] = actions[~plot]
     state.faces[r, s, place] = HIDDEN
-    state.places[r, s, place] = _BANKED[0]
+    state.places[r, s, place] = PLACE_FILLED[0]
     state.places[r, s, place, PLACE_SWAPPED] = 1
     state.places[r, s, place, PLACE_SINCE] = state.year[r]
 
@@ -355,45 +337,12 @@ def _finish_trick(state: State, rows: Int64, course: Course) -> None:
     _clear_trick(state, rows)
     ended = rows[last]
     if ended.size:
-        _bank(state, ended)
-        _identify_failed_fields(state, ended, course)
+        bank(state, ended)
+        identify_failed_fields(state, ended, rules)
+        _requisition(state, ended, course)
 
 
 # The end of the year -------------------------------------------------------------------------
-
-
-def _bank(state: State, rows: Int64) -> None:
-    """The last card of each hand goes face-down to the Cellar place of the year."""
-    hands = state.hands[rows]
-    place = state.year[rows] - 1
-    cards = single_card(hands)
-    state.cellars[rows, :, place] = cards
-    facts = _BANKED[state.voids[rows]]
-    facts[:, :, PLACE_SINCE] = state.year[rows, None]
-    known = state.known[rows]
-    facts[:, :, PLACE_PUBLIC] = known != EMPTY
-    state.faces[rows, :, place] = np.where(known != EMPTY, known, HIDDEN)
-    state.places[rows, :, place] = facts
-    state.totals[rows, :, COUNTER["banked_ranks"]] += RANK[cards]
-    state.hands[rows] = 0
-    state.known[rows] = EMPTY
-
-
-def _identify_failed_fields(state: State, rows: Int64, course: Course) -> None:
-    rules = course.rules
-    short = state.hours[rows] < rules.field_quota
-    sabotaged = (state.fields[rows] & SABOTEUR_BIT) != 0
-    failed = (short | sabotaged)[:, : rules.crops]
-    state.failed[rows] = failed @ (1 << np.arange(rules.crops, dtype=np.uint8))
-    medals = state.medals[rows]
-    hero = (medals == state.trick_number[rows, None]) & rules.hero_of_labor
-    inspected = np.where(hero.any(axis=1, keepdims=True), ~hero, medals > 0)
-    state.inspected[rows] = inspected @ (1 << np.arange(rules.players, dtype=np.uint8))
-    state.totals[rows, :, COUNTER["fields_failed"]] += failed.sum(axis=1, dtype=np.int16)[:, None]
-    state.totals[rows, :, COUNTER["medals"]] += medals
-    state.totals[rows, :, COUNTER["heroes"]] += hero
-    state.totals[rows, :, COUNTER["inspections"]] += inspected
-    _requisition(state, rows, course)
 
 
 def _requisition(state: State, rows: Int64, course: Course) -> None:
