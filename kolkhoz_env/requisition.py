@@ -29,8 +29,8 @@ ELIGIBLE = np.array(
 )
 #: ``bool[16, 4]``: failed fields as flags by crop.
 _FAILED_CROPS = (np.arange(16)[:, None] >> np.arange(4)) & 1 == 1
-#: ``uint8[16, 8]``: public facts of a Cellar place filled by a seat with these voids shown. The Saboteur
-#: follows every crop, so whoever did not follow does not hold it.
+#: ``uint8[16, 8]``: public facts of a Cellar place filled by a seat with these voids shown. The
+#: Saboteur follows every crop, so whoever did not follow does not hold it.
 PLACE_FILLED = np.array(
     [[0, 0, 0, *(0 if v >> c & 1 else 13 for c in range(4)), v == 0] for v in range(16)],
     dtype=np.uint8,
