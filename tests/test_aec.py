@@ -69,9 +69,9 @@ def test_pettingzoo_seeds(options) -> None:
 
 def test_pettingzoo_performance_benchmark() -> None:
     # Its clock: five seconds go by at once.
-    ticks = iter(range(0, 100, 6))
+    clock = "pettingzoo.test.performance_benchmark.time.time"
     with (
-        mock.patch("pettingzoo.test.performance_benchmark.time.time", lambda: next(ticks)),
+        mock.patch(clock, side_effect=range(0, 100, 6)),
         contextlib.redirect_stdout(io.StringIO()) as out,
     ):
         performance_benchmark(env())

@@ -122,7 +122,7 @@ def test_illegal_actions_are_refused_and_change_nothing() -> None:
     masks = get_action_masks(table)
     wrong = masks.argmax(axis=1)
     wrong[1] = masks[1].argmin()
-    with pytest.raises(IllegalActionError, match="game 1, .* is not legal; legal:"):
+    with pytest.raises(IllegalActionError, match=r"game 1, .* is not legal; legal:"):
         table.step(wrong)
     assert np.array_equal(before, table._observe())
     with pytest.raises(IllegalActionError, match="shape"):
