@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -71,7 +72,8 @@ class Match:
         self.records = None if records is None else RecordParts(Path(records))
         if self.records:
             self.records.check(self.results.deals)
-        self._saved = monotonic()
+        # The first piece is saved at once, so that an early crash of the machine costs little.
+        self._saved = -math.inf
 
     @property
     def meta(self) -> dict[str, Any]:
