@@ -96,6 +96,14 @@ class AnchorPart(Part):
     weight: float = Field(0.01, ge=0, description="weight of KL(bot || learner) in the loss")
 
 
+class ImitationPart(Part):
+    """A first stretch of the run that imitates an agent: a start above random in little time."""
+
+    agent: str = Field(description="AGENT that plays every seat and is imitated")
+    decisions: Count = Field(2_000_000, description="learned decisions until PPO begins")
+    learning_rate: Positive = Field(2e-3, description="of Adam, in this stretch")
+
+
 class PpoPart(Part):
     """PPO self-play on the vectorised engine."""
 
@@ -119,6 +127,9 @@ class PpoPart(Part):
         "bfloat16", description="of matrix products; weights and losses stay float32"
     )
     anchor: AnchorPart | None = Field(None, description="pull towards a frozen bot; null: none")
+    imitation: ImitationPart | None = Field(
+        None, description="imitate an agent at first; null: PPO from the start"
+    )
 
 
 class Sb3Part(Part):

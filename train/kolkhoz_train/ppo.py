@@ -8,7 +8,7 @@ bfloat16 (half the time, no loss of strength was seen); the heads, losses and we
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,27 +62,45 @@ class Ppo:
 
         `generator` (on the CPU) shuffles the decisions.
         """
-        for group in self.optimizer.param_groups:
-            group["lr"] = now.learning_rate
         spread = batch.advantage.std().clamp_min(1e-6)
         advantage = (batch.advantage - batch.advantage.mean()) / spread
+        results = self._epochs(
+            batch,
+            now.learning_rate,
+            generator,
+            lambda rows: self._step(batch, advantage, rows, now.entropy),
+        )
+        results["explained_variance"] = explained_variance(batch)
+        return results
+
+    def imitate(self, batch: Batch, rate: float, generator: torch.Generator) -> dict[str, float]:
+        """As `learn`, but towards the actions in the batch, whoever made them."""
+        return self._epochs(batch, rate, generator, lambda rows: self._copy_step(batch, rows))
+
+    def _epochs(
+        self,
+        batch: Batch,
+        rate: float,
+        generator: torch.Generator,
+        step: Callable[[Tensor], dict[str, Tensor]],
+    ) -> dict[str, float]:
+        """Call `step` with the rows of every minibatch; means of what it measured."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
         sums: dict[str, Tensor] = {}
         steps = 0
         for _ in range(self.part.epochs):
             order = torch.randperm(len(batch), generator=generator).to(batch.action.device)
             for rows in _split(order, self.part.minibatch):
-                measured = self._step(batch, advantage, rows, now.entropy)
-                for name, value in measured.items():
+                for name, value in step(rows).items():
                     sums[name] = sums.get(name, torch.zeros(())) + value.cpu()
                 steps += 1
-        results = {name: float(value) / steps for name, value in sums.items()}
-        results["explained_variance"] = explained_variance(batch)
-        return results
+        return {name: float(value) / steps for name, value in sums.items()}
 
     def _step(
         self, batch: Batch, advantage: Tensor, rows: Tensor, entropy_weight: float
     ) -> dict[str, Tensor]:
-        """One gradient step on the decisions `rows`."""
+        """One gradient step of PPO on the decisions `rows`."""
         part = self.part
         observation = batch.observation.index_select(0, rows)
         mask = batch.mask.index_select(0, rows)
@@ -103,18 +121,44 @@ class Ppo:
             divergence = (pull.exp() * (pull - log_probs)).sum(1).mean()
             loss = loss + part.anchor.weight * divergence
 
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), part.max_gradient)
-        self.optimizer.step()
         measured = {
             "policy_loss": policy_loss,
             "value_loss": value_loss,
             "entropy": entropy,
             "kl": ((ratio - 1) - log_ratio).mean(),
             "clipped": (ratio != clipped).float().mean(),
-            "gradient": norm,
         }
+        return self._descend(loss, measured)
+
+    def _copy_step(self, batch: Batch, rows: Tensor) -> dict[str, Tensor]:
+        """One gradient step of imitation: cross-entropy to the actions, values to the returns."""
+        phase, action = batch.phase[rows], batch.action[rows]
+        log_probs, value = self._evaluate(
+            self.network,
+            batch.observation.index_select(0, rows),
+            batch.mask.index_select(0, rows),
+            phase,
+        )
+        policy_loss = functional.nll_loss(log_probs, action)
+        value_loss = functional.mse_loss(value, batch.target[rows])
+        entropy = -(log_probs.exp() * log_probs).sum(1).mean()
+        agreed = (log_probs.argmax(1) == action).float().mean()
+        measured = {
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "entropy": entropy,
+            "agreement": agreed,
+        }
+        loss = policy_loss + self.part.value_weight * value_loss
+        return self._descend(loss - self.part.final_entropy * entropy, measured)
+
+    def _descend(self, loss: Tensor, measured: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Step down the gradient of `loss`, clipped; adds its norm to what was measured."""
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        limit = self.part.max_gradient
+        measured["gradient"] = torch.nn.utils.clip_grad_norm_(self.network.parameters(), limit)
+        self.optimizer.step()
         return {name: tensor.detach() for name, tensor in measured.items()}
 
     def _evaluate(

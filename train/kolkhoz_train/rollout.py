@@ -40,13 +40,15 @@ class Seating:
     """Who sits where: `player` int64[B, P] numbers into `players`, whose entry 0 is the learner.
 
     `learned` bool[phases + 1] says in which phases the learner decides; in the others the player of
-    number `partner` decides in its place.
+    number `partner` decides in its place. The decisions of the player `kept` are learned from: the
+    learner's own, or those of an agent that is imitated.
     """
 
     player: IntArray
     players: Sequence[ActingNetwork | Agent]
     learned: npt.NDArray[np.bool_]
     partner: int = LEARNER
+    kept: int = LEARNER
 
 
 @dataclass
@@ -139,7 +141,7 @@ class Rollout:
         batch = self._batch(kept, returns, discount, gae_lambda)
         clock.lap("encoding")
         return Played(
-            batch, outcome, table.statistics(), seating.player == LEARNER, decisions, seconds
+            batch, outcome, table.statistics(), seating.player == seating.kept, decisions, seconds
         )
 
     def _step(
@@ -162,10 +164,11 @@ class Rollout:
         clock.lap("environment")
 
         actions = np.zeros(table.size, np.int64)
+        key = rows * self.game.num_seats + seat
         by_network = np.array([isinstance(p, ActingNetwork) for p in seating.players])[player]
         chosen = np.flatnonzero(by_network)
         if len(chosen):
-            inner = _take(chosen, observation, mask, phase, player, rows * table_seats(self) + seat)
+            inner = _take(chosen, observation, mask, phase, player, key)
             actions[rows[chosen]] = self._networks(*inner, seating, generator, kept, clock)
         for number, agent in enumerate(seating.players):
             chosen = np.flatnonzero(player == number)
@@ -173,8 +176,12 @@ class Rollout:
                 ids, decision = table.game_ids[rows], np.asarray(table.decision)[rows]
                 keys = decision_keys(seed + number, ids, decision, seat)
                 inner = _take(chosen, observation, mask, phase, seat, keys)
-                actions[rows[chosen]] = self._agent(agent, table, rows[chosen], *inner)
+                made = self._agent(agent, table, rows[chosen], *inner)
+                actions[rows[chosen]] = made
                 clock.lap("opponents")
+                if number == seating.kept:
+                    self._keep_shown(*inner[:3], key[chosen], made, kept)
+                    clock.lap("encoding")
         return actions
 
     def _networks(
@@ -209,9 +216,10 @@ class Rollout:
             )
         action = sample(log_probs, generator)
         log_prob = log_probs.gather(1, action[:, None])[:, 0]
-        own = torch.from_numpy(np.flatnonzero(player == LEARNER)).to(self.device)
+        mine = player == seating.kept
+        own = torch.from_numpy(np.flatnonzero(mine)).to(self.device)
         if len(own):
-            kept.key.append(key[player == LEARNER])
+            kept.key.append(key[mine])
             columns = (counts, legal, action, log_prob, values, phases)
             names = ("observation", "mask", "action", "log_prob", "value", "phase")
             for name, column in zip(names, columns, strict=True):
@@ -220,6 +228,30 @@ class Rollout:
         plain = self.canon.action_to_plain(action.cpu().numpy(), case)
         clock.lap("acting")
         return plain
+
+    def _keep_shown(
+        self,
+        observation: npt.NDArray[np.uint8],
+        mask: npt.NDArray[np.bool_],
+        phase: IntArray,
+        key: IntArray,
+        action: IntArray,
+        kept: _Kept,
+    ) -> None:
+        """Keep an agent's decisions, in canonical order, to imitate them."""
+        case = self.canon.case(observation)
+        place = np.argsort(self.canon.action_index, axis=1)[case, action]
+        columns = {
+            "observation": self.canon.to_canonical(observation, case),
+            "mask": self.canon.mask_to_canonical(mask, case),
+            "action": place,
+            "phase": phase,
+            "log_prob": np.zeros(len(action), np.float32),
+            "value": np.zeros(len(action), np.float32),
+        }
+        kept.key.append(key)
+        for name, column in columns.items():
+            getattr(kept, name).append(torch.from_numpy(column).to(self.device))
 
     def _agent(
         self,
@@ -303,11 +335,6 @@ class _Clock:
         now = time.perf_counter()
         self.seconds[name] += now - self.last
         self.last = now
-
-
-def table_seats(rollout: Rollout) -> int:
-    """Number of seats at a table."""
-    return rollout.game.num_seats
 
 
 def _take(chosen: IntArray, *columns: Any) -> tuple[Any, ...]:

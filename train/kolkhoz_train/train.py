@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from .config import Sb3Part, TrainingConfig
+from .config import ConfigError, Sb3Part, TrainingConfig
 from .run_folder import RunFolder
 
 
@@ -27,6 +27,8 @@ def resume_run(folder: Path, console: Console) -> RunFolder:
 
 def _train(config: TrainingConfig, run: RunFolder, console: Console, *, resume: bool) -> None:
     if isinstance(config.algorithm, Sb3Part):
+        if resume:
+            raise ConfigError("--resume: a run of sb3_maskable_ppo cannot be resumed; begin anew")
         from .sb3 import train_sb3
 
         train_sb3(config, run, console)

@@ -39,7 +39,7 @@ from .measure import Measured, measure
 from .opponents import Opponents, Pool, as_player
 from .ppo import Ppo, Schedule, load_optimizer, optimizer_tensors, schedule
 from .reward import MarginReward
-from .rollout import Played, Rollout
+from .rollout import LEARNER, Played, Rollout, Seating
 from .run_folder import RunFolder
 
 Tell = Callable[[list[Measured], int], None]
@@ -175,26 +175,22 @@ class Trainer:
         number, part = self.progress.batch, self.part
         fraction = self.fraction()
         now = schedule(part, fraction)
-        acting = ActingNetwork(self.network, part.precision)
-        seating = self.opponents.seating(
-            acting,
-            self.learned,
-            self.partner,
-            part.games,
-            fraction,
-            np.random.default_rng(stream(self.config.seed, "seating", number)),
-        )
+        seating = self._seating(number, fraction)
+        imitating = seating.kept != LEARNER
         played = self.rollout.play(
             stream(self.config.seed, "games"),
             self.progress.games + np.arange(part.games),
             seating,
             torch.Generator().manual_seed(stream(self.config.seed, "moves", number)),
             discount=part.discount,
-            gae_lambda=part.gae_lambda,
+            gae_lambda=1.0 if imitating else part.gae_lambda,
         )
         before = time.perf_counter()
         order = torch.Generator().manual_seed(stream(self.config.seed, "order", number))
-        losses = self.ppo.learn(played.batch, now, order)
+        if imitating and part.imitation is not None:
+            losses = self.ppo.imitate(played.batch, part.imitation.learning_rate, order)
+        else:
+            losses = self.ppo.learn(played.batch, now, order)
         played.seconds["learning"] = time.perf_counter() - before
         self._count(played, part.games)
         self.opponents.maybe_join(self.progress.learned, self.network.weights)
@@ -204,6 +200,19 @@ class Trainer:
         for watch in watchers:
             watch(report)
         self._spend("watching", before)
+
+    def _seating(self, number: int, fraction: float) -> Seating:
+        """Who sits where in batch `number`: the mixture, or at first the agent to imitate."""
+        part = self.part
+        acting = ActingNetwork(self.network, part.precision)
+        if part.imitation is not None and self.progress.learned < part.imitation.decisions:
+            shown = self.opponents.player(part.imitation.agent)
+            player = np.ones((part.games, self.game.num_seats), np.int64)
+            return Seating(player, [acting, shown], self.learned, kept=1)
+        generator = np.random.default_rng(stream(self.config.seed, "seating", number))
+        return self.opponents.seating(
+            acting, self.learned, self.partner, part.games, fraction, generator
+        )
 
     def _count(self, played: Played, games: int) -> None:
         progress = self.progress
