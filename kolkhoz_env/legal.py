@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from kolkhoz_env.cards import (
     ALL_CARDS,
@@ -16,7 +19,7 @@ from kolkhoz_env.cards import (
     union,
 )
 from kolkhoz_env.rules import ASSIGN, REQUISITION, SWAP_GIVE, SWAP_TAKE, TRUMP, Rules
-from kolkhoz_env.state import Bool, State, UInt64
+from kolkhoz_env.state import Bool, Int64, State, UInt64
 
 #: ``uint64[5]``: cards that follow each led crop; with none led, any card.
 FOLLOWS = np.append(CROP_BITS[:4] | SABOTEUR_BIT, ALL_CARDS)
@@ -24,35 +27,40 @@ _CROP_ACTION = U64(CROP_ACTION)
 _PASS_BIT = U64(1 << PASS)
 
 
-def legal_actions(state: State, rules: Rules) -> UInt64:
-    """Legal actions of the seat to act in every game, ``uint64[N]``: bit ``a`` is action ``a``.
+def legal_actions(state: State, rules: Rules, rows: Int64 | None = None) -> UInt64:
+    """Legal actions of the seat to act, ``uint64[n]``: bit ``a`` is action ``a``.
 
-    Games that are over have none; every other game has at least one.
+    For the games ``rows`` (default all). Games that are over have none; every other game has at
+    least one.
     """
-    n, players = state.size, state.players
-    seat = state.seat
-    at_seat = np.arange(0, n * players, players) + seat  # seat -1 reads a neighbour: masked below
-    hand = state.hands.ravel()[at_seat]
-    follow = hand & FOLLOWS[state.led]
+    games = np.arange(state.size) if rows is None else rows
+
+    def of(values: NDArray[Any]) -> NDArray[Any]:
+        return values if rows is None else values[rows]
+
+    seat, phase = of(state.seat), of(state.phase)
+    # Seat -1 of a game that is over reads a neighbour here and is masked below.
+    hand = state.hands.ravel()[games * state.players + seat]
+    follow = hand & FOLLOWS[of(state.led)]
     legal = np.where(follow != 0, follow, hand)
 
-    phase = state.phase
     crops = (1 << rules.crops) - 1
-    rows = np.flatnonzero(phase == ASSIGN)
-    legal[rows] = (state.crops[rows] & np.uint8(crops)).astype(U64) << _CROP_ACTION
+    there = np.flatnonzero(phase == ASSIGN)
+    legal[there] = (of(state.crops)[there] & np.uint8(crops)).astype(U64) << _CROP_ACTION
     for rare in (TRUMP, SWAP_TAKE, SWAP_GIVE, REQUISITION):
-        rows = np.flatnonzero(phase == rare)
-        if not rows.size:
+        there = np.flatnonzero(phase == rare)
+        if not there.size:
             continue
+        game, actor = games[there], seat[there]
         if rare == TRUMP:
-            legal[rows] = U64(crops << CROP_ACTION)
+            legal[there] = U64(crops << CROP_ACTION)
         elif rare == SWAP_TAKE:
-            cellar = union(BIT[state.cellars[rows, seat[rows]]])
-            legal[rows] = state.plots[rows, seat[rows]] | cellar | _PASS_BIT
+            own = state.plots[game, actor] | union(BIT[state.cellars[game, actor]])
+            legal[there] = own | _PASS_BIT
         elif rare == SWAP_GIVE:
-            legal[rows] = hand[rows]
+            legal[there] = hand[there]
         else:
-            legal[rows] = state.tied[rows]
+            legal[there] = state.tied[game]
     legal[seat < 0] = 0
     return legal
 

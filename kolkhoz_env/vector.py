@@ -15,10 +15,10 @@ from kolkhoz_env.errors import IllegalActionError, KolkhozError, RulesError
 from kolkhoz_env.knowledge import Knowledge, redact
 from kolkhoz_env.legal import as_mask, legal_actions
 from kolkhoz_env.observation import observation_table
-from kolkhoz_env.rules import OVER, PHASES, Rules
+from kolkhoz_env.rules import ASSIGN, OVER, PHASES, Rules
 from kolkhoz_env.scoring import REWARDS, Outcome, expected_share, outcome, reward
 from kolkhoz_env.state import COUNTERS, Bool, Int8, Int32, Int64, State, UInt8, UInt64, empty_state
-from kolkhoz_env.year import Course, advance, set_up
+from kolkhoz_env.year import Course, advance, assign_rest, set_up
 
 
 @dataclass(frozen=True)
@@ -237,13 +237,17 @@ class VectorKolkhoz:
         return StepResult(rewards, ended, finished, result)
 
     def _play_forced(self) -> None:
-        while True:
-            legal = legal_actions(self.state, self.rules)
-            rows = np.flatnonzero(np.bitwise_count(legal) == 1)
-            if not rows.size:
-                break
-            advance(self.state, rows, single_card(legal[rows]).astype(np.int64), self.course)
-        self._legal = legal
+        legal = self.legal_actions()
+        rows = np.flatnonzero(np.bitwise_count(legal) == 1)
+        while rows.size:
+            actions = single_card(legal[rows]).astype(np.int64)
+            # A trick of one crop is worked by one field: no need to ask card by card.
+            assigning = self.state.phase[rows] == ASSIGN
+            if assigning.any():
+                assign_rest(self.state, rows[assigning], actions[assigning], self.course)
+            advance(self.state, rows[~assigning], actions[~assigning], self.course)
+            legal[rows] = legal_actions(self.state, self.rules, rows)
+            rows = rows[np.bitwise_count(legal[rows]) == 1]
 
     def begin_anew(self, rows: Int64) -> None:
         """Replace games by new ones, each under the number of the old one plus ``size``."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kolkhoz_env.cards import (
     BIT,
@@ -21,7 +23,7 @@ from kolkhoz_env.cards import (
     NUM_CROPS,
     PASS,
     RANK,
-    SABOTEUR,
+    SABOTEUR_BIT,
     single_card,
     union,
 )
@@ -293,23 +295,42 @@ def assign_card(state: State, rows: Int64, actions: Int64, course: Course) -> No
     players = state.players
     place = state.assigned[rows]
     card = state.trick.ravel()[rows * players + place]
-    at_field = rows * NUM_CROPS + (actions - CROP_ACTION)
-    state.fields.ravel()[at_field] |= BIT[card]
-    hours = state.hours.ravel()[at_field] + RANK[card]
-    state.hours.ravel()[at_field] = hours
-
-    met = np.flatnonzero(hours >= course.rules.field_quota)
-    if met.size:
-        _claim_rewards(state, rows[met], actions[met] - CROP_ACTION)
-    sabotaged = rows[card == SABOTEUR]
-    if sabotaged.size:
-        state.totals[sabotaged, state.seat[sabotaged], COUNTER["saboteurs"]] += 1
-
+    crops = actions - CROP_ACTION
+    _work(state, rows, crops, BIT[card], RANK[card], course)
     place = place + 1
     state.assigned[rows] = place
     finished = rows[place == players]
     if finished.size:
         _finish_trick(state, finished, course)
+
+
+def assign_rest(state: State, rows: Int64, actions: Int64, course: Course) -> None:
+    """The Brigadier sends all cards not yet assigned to one field, as in a trick of one crop.
+
+    The same as so many calls of :func:`assign_card`, in one step.
+    """
+    left = np.arange(state.players) >= state.assigned[rows, None]
+    cards = np.where(left, state.trick[rows], EMPTY)
+    state.decision[rows] += left.sum(axis=1, dtype=np.int32)
+    ranks = RANK[cards].sum(axis=1, dtype=np.int16)
+    _work(state, rows, actions - CROP_ACTION, union(BIT[cards]), ranks, course)
+    _finish_trick(state, rows, course)
+
+
+def _work(
+    state: State, rows: Int64, crops: Int64, cards: UInt64, ranks: NDArray[Any], course: Course
+) -> None:
+    """Put cards (a zone and its summed rank a row) to work on a field; pay its reward if due."""
+    at_field = rows * NUM_CROPS + crops
+    state.fields.ravel()[at_field] |= cards
+    hours = state.hours.ravel()[at_field] + ranks
+    state.hours.ravel()[at_field] = hours
+    met = np.flatnonzero(hours >= course.rules.field_quota)
+    if met.size:
+        _claim_rewards(state, rows[met], crops[met])
+    sabotaged = rows[(cards & SABOTEUR_BIT) != 0]
+    if sabotaged.size:
+        state.totals[sabotaged, state.seat[sabotaged], COUNTER["saboteurs"]] += 1
 
 
 def _claim_rewards(state: State, rows: Int64, crops: Int64) -> None:
