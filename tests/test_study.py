@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from kolkhoz_agents.kolkhoz import study_field_plots, study_plots
 from kolkhoz_agents.kolkhoz.study import FROM_PLOT, NO_SWAP, Study, crop_of, rank_of, watch
 from kolkhoz_agents.referee import METRICS, Referee
 from kolkhoz_agents.registry import make_agent
@@ -82,3 +85,33 @@ def test_three_players_and_shorter_games() -> None:
     study = watch([make_agent("random", make_game(rules.to_dict()))], deals=10, rules=rules)
     assert study.years.score.shape == (10, 2, 3)
     assert set(study.assignments.quota.tolist()) == {32}
+
+
+@pytest.mark.parametrize("name", ["trump_choices", "swapping", "banking"])
+def test_pictures_of_choices(name: str, study: Study, tmp_path: Path) -> None:
+    figure = getattr(study_plots, name)({"one": study, "other": study})
+    figure.savefig(tmp_path / "picture.png")
+
+
+YEAR_PICTURES = ["field_years", "assignment", "year_balance", "scores", "saboteur"]
+
+
+@pytest.mark.parametrize("name", YEAR_PICTURES)
+def test_pictures_of_years(name: str, study: Study, tmp_path: Path) -> None:
+    figure = getattr(study_field_plots, name)({"one": study, "other": study})
+    figure.savefig(tmp_path / "picture.png")
+
+
+def test_headline_and_map(study: Study) -> None:
+    assert study_plots.trump_map(study, "both").axes
+    found = study_field_plots.headline(study)
+    assert found["games"] == study.games
+    assert 0 < found["rank banked"] < 13
+    uses = study_field_plots.saboteur_uses(study)
+    assert sum(uses.values()) == len(study.saboteurs) + study.years.saboteur_banked.sum()
+
+
+def test_a_share_lies_in_its_interval() -> None:
+    for hits, of in ((0, 7), (3, 7), (7, 7), (250, 1000)):
+        share, low, high = study_plots.wilson(hits, of)
+        assert 0 <= low <= share == hits / of <= high <= 1
