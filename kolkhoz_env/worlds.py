@@ -12,39 +12,18 @@ All draws are hashes of a row's seed, so a row has the same worlds in any batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kolkhoz_env.cards import (
-    BIT,
-    CROP_BITS,
-    NUM_CROPS,
-    ONE,
-    RANK_BITS,
-    SABOTEUR_BIT,
-    U64,
-    cards_in,
-    single_card,
-)
+from kolkhoz_env.cards import BIT, NUM_CROPS, ONE, U64, cards_in, single_card
 from kolkhoz_env.deal import GOLDEN, mix
 from kolkhoz_env.errors import KolkhozError
-from kolkhoz_env.knowledge import Knowledge, hand_sizes, last_seen_planes
+from kolkhoz_env.knowledge import Knowledge
 from kolkhoz_env.rules import REQUISITION, SWAP_GIVE, Rules
-from kolkhoz_env.state import (
-    EMPTY,
-    HIDDEN,
-    PLACE_HIGHEST,
-    PLACE_SABOTEUR,
-    PLACE_SINCE,
-    SWAP_CELLAR,
-    Int8,
-    Int64,
-    State,
-    UInt64,
-)
+from kolkhoz_env.slots import Slots, find_slots
+from kolkhoz_env.state import EMPTY, PLACE_SINCE, SWAP_CELLAR, Int8, Int64, State, UInt64
 from kolkhoz_env.vector import VectorKolkhoz
 
 #: Rounds of exchanges that every world gets where anything restrains the cards. Each offers one
@@ -54,41 +33,8 @@ ROUNDS = 24
 ATTEMPTS = 12
 #: Worlds filled and exchanged at a time, so that their slots stay in the processor's cache.
 _CHUNK = 1024
-#: ``uint64[14, ...]`` by rank and crop: the cards of a crop up to a rank.
-_UP_TO = np.array(
-    [[sum(1 << (13 * c + r) for r in range(top)) for c in range(NUM_CROPS)] for top in range(14)],
-    dtype=U64,
-)
 #: What a hash is for, besides the exchanges (which count from 0).
 _KEY, _PILES, _FILL = 1 << 20, 2 << 20, 3 << 20
-
-
-@dataclass(frozen=True)
-class Slots:
-    """Where the cards of ``n`` knowledges may lie, all of one year: ``M`` slots each.
-
-    Columns: the hands of the other seats clockwise (``hand`` slots each), their Cellar places (one
-    for each year so far), the hidden rewards by crop, the Workers Deck.
-
-    Attributes:
-        hand: slots of each hand.
-        places: Cellar places of each seat.
-        cards: ``uint64[n]``, the cards to place.
-        masks: ``uint64[n, M]``, the cards that may lie in each slot; 0 for a slot that is closed.
-        open: ``bool[n, M]``.
-        deck: number of slots of the Workers Deck; they come last.
-        lows: ``uint64[n]``, cards known to lie in the reward piles.
-        restrained: ``bool[n]``, whether a random fill alone is not even.
-    """
-
-    hand: int
-    places: int
-    cards: UInt64
-    masks: UInt64
-    open: NDArray[np.bool_]
-    deck: int
-    lows: UInt64
-    restrained: NDArray[np.bool_]
 
 
 def sample_worlds(knowledge: Knowledge, count: int, seed: ArrayLike) -> VectorKolkhoz:
@@ -111,20 +57,21 @@ def sample_worlds(knowledge: Knowledge, count: int, seed: ArrayLike) -> VectorKo
         raise KolkhozError("worlds: at requisition only the seat to act can ask for worlds")
     seeds = _row_seeds(seed, knowledge.size)
     worlds = state.take(np.repeat(np.arange(knowledge.size), count))
+    number = np.arange(1, count + 1, dtype=U64) * GOLDEN
     for year in np.unique(state.year):
         rows = np.flatnonzero(state.year == year)
-        part = knowledge.take(rows)
-        slots = find_slots(part, int(year))
-        here = (rows[:, None] * count + np.arange(count)).ravel()
-        keys = mix(
-            np.repeat(seeds[rows], count)
-            + np.tile(np.arange(1, count + 1, dtype=U64), rows.size) * GOLDEN
-        )
-        game = np.repeat(np.arange(rows.size), count)
-        for start in range(0, here.size, _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            filled = _fill(slots, game[chunk], keys[chunk])
-            _write(worlds, here[chunk], part, game[chunk], slots, filled, keys[chunk])
+        slots = find_slots(knowledge.take(rows), int(year))
+        # Games with equally many open slots share the work; no game's worlds depend on another.
+        size = slots.open.sum(axis=1)
+        for width in np.unique(size):
+            alike = np.flatnonzero(size == width)
+            at = (rows[alike][:, None] * count + np.arange(count)).ravel()
+            game = np.repeat(alike, count)
+            keys = mix((seeds[rows[alike]][:, None] + number).ravel())
+            for start in range(0, at.size, _CHUNK):
+                chunk = slice(start, start + _CHUNK)
+                filled = _fill(slots, game[chunk], int(width), keys[chunk])
+                _write(worlds, at[chunk], slots, game[chunk], filled, keys[chunk], knowledge)
     _take_hidden(worlds, np.repeat(knowledge.seats, count))
     return VectorKolkhoz.from_state(worlds, rules, game_ids=np.arange(worlds.size))
 
@@ -145,120 +92,72 @@ def _draw(keys: UInt64, purpose: int) -> UInt64:
     return mix(keys ^ mix(step + GOLDEN))
 
 
-# What may lie where ---------------------------------------------------------------------------
-
-
-def find_slots(knowledge: Knowledge, year: int) -> Slots:
-    """The slots of knowledges that are all of one ``year``."""
-    state, rules, seats = knowledge.state, knowledge.rules, knowledge.seats
-    n, players = state.size, state.players
-    games = np.arange(n)
-    planes = last_seen_planes(state, seats)
-    deck = U64(rules.deck)
-    low_bits = np.bitwise_or.reduce(RANK_BITS[1 : rules.low_rewards + 1], initial=U64(0)) & deck
-    lows = low_bits & ~planes[:, 0]
-    cards = knowledge.unseen() & ~lows & ~np.bitwise_or.reduce(BIT[state.known], axis=1)
-    cards &= ~np.bitwise_or.reduce(BIT[state.cellars.reshape(n, -1)], axis=1)
-
-    hand = rules.hand_size(year)
-    columns: list[UInt64] = []
-    sizes = hand_sizes(state, rules) - (state.known != EMPTY)
-    others = [(seats + step) % players for step in range(1, players)]
-    restrained = np.zeros(n, dtype=np.bool_)
-    for seat in others:
-        voids = state.voids[games, seat]
-        possible = np.where(voids == 0, SABOTEUR_BIT, U64(0))
-        for crop in range(NUM_CROPS):
-            possible |= np.where(voids >> crop & 1, U64(0), CROP_BITS[crop])
-        restrained |= (voids != 0) & (sizes[games, seat] > 0)
-        columns += [
-            np.where(sizes[games, seat] > card, possible & cards, U64(0)) for card in range(hand)
-        ]
-    for seat in others:
-        for place in range(year):
-            hidden = state.cellars[games, seat, place] == HIDDEN
-            facts = state.places[games, seat, place]
-            possible = np.where(facts[:, PLACE_SABOTEUR] == 1, SABOTEUR_BIT, U64(0))
-            for crop in range(NUM_CROPS):
-                possible |= _UP_TO[np.minimum(facts[:, PLACE_HIGHEST + crop], 13), crop]
-            since = np.maximum(facts[:, PLACE_SINCE].astype(np.int64), 1) - 1
-            possible &= ~planes[games, since]
-            restrained |= hidden
-            columns.append(np.where(hidden, possible & cards, U64(0)))
-    shown = np.arange(state.piles.shape[2]) < year
-    high = (state.piles % 13 >= rules.low_rewards) & shown & (state.piles >= 0)
-    for crop in range(NUM_CROPS):
-        waits = ~high[:, crop].any(axis=1) & (crop < rules.crops)
-        possible = CROP_BITS[crop] & cards & ~planes[:, 0]
-        columns.append(np.where(waits, possible, U64(0)))
-    return _closed(hand, columns, cards, lows, restrained, year)
-
-
-def _closed(
-    hand: int, columns: list[UInt64], cards: UInt64, lows: UInt64, restrained: NDArray[np.bool_],
-    places: int,
-) -> Slots:  # fmt: skip
-    """Slots with the Workers Deck, which takes the cards that are left."""
-    # A slot that no card may fill is told apart from a closed one by the count of cards.
-    masks = np.stack(columns, axis=1)
-    used = masks != 0
-    left = np.bitwise_count(cards).astype(np.int64) - used.sum(axis=1)
-    if (left < 0).any():
-        raise KolkhozError("worlds: more places than cards; the knowledge contradicts itself")
-    deck = int(left.max())
-    in_deck = np.arange(deck) < left[:, None]
-    masks = np.concatenate([masks, np.where(in_deck, cards[:, None], U64(0))], axis=1)
-    return Slots(hand, places, cards, masks, masks != 0, deck, lows, restrained)
-
-
 # Filling and exchanging -----------------------------------------------------------------------
 
 
-def _fill(slots: Slots, game: Int64, keys: UInt64) -> UInt64:
-    """The card of each slot as a bit, ``uint64[M, N]``, for worlds of the games ``game``."""
-    filled, failed = _fill_at_random(slots, game, keys, _FILL)
+def _fill(slots: Slots, game: Int64, width: int, keys: UInt64) -> UInt64:
+    """The card of each slot as a bit, ``uint64[M, N]``, for worlds of the games ``game``.
+
+    All have ``width`` open slots, which are worked on packed together, tightest first.
+    """
+    order = slots.order[game, :width].T
+    masks = np.ascontiguousarray(slots.masks[game, order])
+    cards = slots.cards[game]
+    packed, failed = _fill_at_random(masks, cards, slots.deck, keys, _FILL)
     for attempt in range(1, ATTEMPTS):
         if not failed.size:
             break
-        purpose = _FILL + attempt * 64
-        again, still = _fill_at_random(slots, game[failed], keys[failed], purpose)
-        filled[:, failed] = again
+        again, still = _fill_at_random(
+            masks[:, failed], cards[failed], slots.deck, keys[failed], _FILL + (attempt << 12)
+        )
+        packed[:, failed] = again
         failed = failed[still]
     for world in failed:
-        filled[:, world] = _matching(slots.masks[game[world]], int(slots.cards[game[world]]))
+        packed[:, world] = _matching(masks[:, world], int(cards[world]))
     busy = np.flatnonzero(slots.restrained[game])
-    if busy.size:
-        part = filled if busy.size == game.size else np.ascontiguousarray(filled[:, busy])
-        masks = np.ascontiguousarray(slots.masks[game[busy]].T)
-        _exchange(part, masks, keys[busy])
-        if part is not filled:
-            filled[:, busy] = part
+    if busy.size == game.size:
+        _exchange(packed, masks, keys)
+    elif busy.size:
+        part = np.ascontiguousarray(packed[:, busy])
+        _exchange(part, np.ascontiguousarray(masks[:, busy]), keys[busy])
+        packed[:, busy] = part
+    filled = np.zeros((slots.masks.shape[1], game.size), dtype=U64)
+    filled[order, np.arange(game.size)] = packed
     return filled
 
 
-def _fill_at_random(slots: Slots, game: Int64, keys: UInt64, purpose: int) -> tuple[UInt64, Int64]:
-    """Cards ``uint64[M, N]`` drawn slot by slot, tightest first; worlds that came to a dead end."""
-    constrained = slots.masks.shape[1] - slots.deck
-    narrow = slots.masks[:, :constrained]
-    width = np.where(narrow == 0, 64, np.bitwise_count(narrow))
-    order = np.argsort(width, axis=1, kind="stable")
-    steps = int((narrow != 0).sum(axis=1).max(initial=0))
-    filled = np.zeros((slots.masks.shape[1], game.size), dtype=U64)
-    left = slots.cards[game]
-    worlds = np.arange(game.size)
-    dead = np.zeros(game.size, dtype=np.bool_)
-    for step in range(steps):
-        slot = order[game, step]
-        mask = narrow[game, slot]
-        card = random_bit(mask & left, _draw(keys, purpose + step))
-        dead |= (card == 0) & (mask != 0)
-        filled[slot, worlds] = card
-        left ^= card
-    for column in range(constrained, slots.masks.shape[1]):
-        card = left & (~left + ONE)
-        filled[column] = np.where(slots.open[game, column], card, U64(0))
-        left ^= filled[column]
+def _fill_at_random(
+    masks: UInt64, cards: UInt64, deck: int, keys: UInt64, purpose: int
+) -> tuple[UInt64, Int64]:
+    """Cards ``uint64[M, N]`` drawn slot by slot, the deck last; worlds that met a dead end."""
+    constrained = masks.shape[0] - deck
+    filled = np.empty(masks.shape, dtype=U64)
+    left = cards
+    dead = np.zeros(cards.size, dtype=np.bool_)
+    for slot in range(constrained):
+        card = random_bit(masks[slot] & left, _draw(keys, purpose + slot))
+        dead |= card == 0
+        filled[slot] = card
+        left = left ^ card
+    filled[constrained:] = _shuffled(left, deck, keys, purpose + constrained)
     return filled, np.flatnonzero(dead)
+
+
+def _shuffled(zones: UInt64, size: int, keys: UInt64, purpose: int) -> UInt64:
+    """The cards of zones ``uint64[N]`` in random order, one bit each: ``uint64[size, N]``.
+
+    The order matters to the exchanges: a slot of the deck must hold any of its cards alike.
+    """
+    order = np.empty((zones.size, size), dtype=U64)
+    for place in range(size):
+        low = zones & (~zones + ONE)
+        # An empty zone gives no card (63), after all others.
+        card = np.where(low != 0, single_card(low), 63).astype(U64)
+        draw = np.where(low != 0, _draw(keys, purpose + place), ~U64(0))
+        order[:, place] = draw & ~U64(63) | card
+        zones = zones ^ low
+    order.sort(axis=1)
+    return np.where(order == ~U64(0), U64(0), ONE << (order & U64(63))).T
 
 
 def random_bit(zones: UInt64, draws: UInt64) -> UInt64:
@@ -304,7 +203,6 @@ def _exchange(filled: UInt64, masks: UInt64, keys: UInt64) -> None:
             back = cards[-1:] + cards[:-1]
             moved = [np.where(onward, *pair) for pair in zip(moved, back, strict=True)]
         for part, card in zip(parts, moved, strict=True):
-            # Never with a closed slot: its mask is empty, and so is the card that it would give.
             agreed &= (masks[part] & card) != 0
         for part, card, old in zip(parts, moved, cards, strict=True):
             filled[part] = np.where(agreed, card, old)
@@ -328,8 +226,8 @@ def _matching(masks: UInt64, cards: int) -> UInt64:
                     return True
         return False
 
-    for slot in sorted(range(len(masks)), key=lambda s: int(masks[s]).bit_count()):
-        if masks[slot] and not place(slot, set()):
+    for slot in range(len(masks)):
+        if not place(slot, set()):
             raise KolkhozError("worlds: no world agrees with what the seat knows")
     filled = np.zeros(len(masks), dtype=U64)
     for card, slot in holder.items():
@@ -343,16 +241,17 @@ def _matching(masks: UInt64, cards: int) -> UInt64:
 def _write(
     worlds: State,
     rows: Int64,
-    knowledge: Knowledge,
-    game: Int64,
     slots: Slots,
+    game: Int64,
     filled: UInt64,
     keys: UInt64,
+    knowledge: Knowledge,
 ) -> None:
     """Put the cards of the slots into the hands, Cellars and piles of ``rows``."""
     rules, players = knowledge.rules, worlds.players
-    year = int(worlds.year[rows[0]])
-    seats = knowledge.seats[game]
+    year = slots.places
+    # ``rows`` holds the same number of worlds for every game of the knowledge.
+    seats = knowledge.seats[rows // (worlds.size // knowledge.size)]
     worlds.key[rows] = _draw(keys, _KEY)
     column = (players - 1) * slots.hand
     for step in range(1, players):
