@@ -50,10 +50,13 @@ class _Easel:
         self.draw = draw
 
     def text(
-        self, x: float, y: float, text: str, size: int = 15, fill: str = INK, anchor: str = "la"
+        self, x: float, y: float, text: str, size: int = 15, fill: str = INK, anchor: str = "la",
+        outline: int = 0,
     ) -> float:
-        """Write, and return where the text ends."""
-        self.draw.text((x, y), text, fill=fill, font=_font(size), anchor=anchor)
+        """Write, and return where the text ends; an outline makes it readable on any ground."""
+        self.draw.text(
+            (x, y), text, fill, _font(size), anchor, stroke_width=outline, stroke_fill=DARK
+        )
         return x + self.draw.textlength(text, font=_font(size))
 
     def panel(self, x: float, y: float, width: float, height: float, marked: bool = False) -> None:
@@ -145,8 +148,7 @@ def _field(easel: _Easel, view: dict[str, Any], crop: str, x: float, y: float) -
         easel.draw.rounded_rectangle((left, y + 10, end, y + 34), 5, colour)
     state = "sabotaged" if "X0" in field["cards"] else "failed" if fails else ""
     label = f"{hours} of {quota} hours" + (f", {state}" if state else "")
-    covered = hours / quota > 0.45
-    easel.text((left + right) / 2, y + 22, label, 15, DARK if covered else INK, "mm")
+    easel.text((left + right) / 2, y + 22, label, 15, INK, "mm", outline=2)
     easel.text(x + 424, y + 12, "Reward", 14, PALE)
     if field["claimed"]:
         easel.text(x + 424, y + 32, "claimed", 14, PALE)

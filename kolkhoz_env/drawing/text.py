@@ -52,12 +52,13 @@ def _system(colour: bool) -> Any:
 
 def table_lines(view: dict[str, Any], you: int | None = None) -> RenderableType:
     """The whole table for a rich console; seat ``you`` is called so."""
-    parts: list[RenderableType] = [title(view), "", fields_table(view), "", seats_table(view, you)]
+    parts: list[RenderableType] = [title(view, you), "", fields_table(view)]
+    parts += ["", seats_table(view, you)]
     if view["trick"]:
         parts += ["", trick_line(view, you)]
     parts += ["", north_line(view)]
     if "result" in view:
-        parts += ["", result_line(view["result"])]
+        parts += ["", result_line(view["result"], you)]
     return Group(*parts)
 
 
@@ -66,9 +67,9 @@ def seat_name(seat: int, you: int | None = None) -> str:
     return "you" if seat == you else f"seat {seat}"
 
 
-def title(view: dict[str, Any]) -> Text:
+def title(view: dict[str, Any], you: int | None = None) -> Text:
     """One line: year, Planner, trick, whose turn, trump."""
-    text = Text(" · ".join(headline(view)), style="bold")
+    text = Text(" · ".join(headline(view, you)), style="bold")
     if view["trump"]:
         text.append(" · trump ").append_text(crop_text(view["trump"]))
     elif view["turn"]["phase"] != "trump":

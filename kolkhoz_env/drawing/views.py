@@ -60,17 +60,20 @@ def in_order(cards: list[Any]) -> list[Any]:
     )
 
 
-def headline(view: dict[str, Any]) -> list[str]:
-    """Year, trump, Planner, trick and whose turn, as short texts."""
+def headline(view: dict[str, Any], you: int | None = None) -> list[str]:
+    """Year, Planner, trick and whose turn, as short texts."""
     rules, turn = view["rules"], view["turn"]
     year = view["year"]
     famine = " (Famine)" if year == rules["famine_year"] else ""
     tricks = rules["tricks"] - bool(famine)
-    parts = [f"Year {year} of {rules['years']}{famine}", f"Planner seat {view['planner']}"]
+    planner = "you" if view["planner"] == you else f"seat {view['planner']}"
+    parts = [f"Year {year} of {rules['years']}{famine}", f"Planner {planner}"]
     if turn["phase"] == "over":
         return [*parts, "the game is over"]
     if turn["phase"] in ("play", "assign"):
         parts.append(f"trick {view['trick_number']} of {tricks}")
+    if turn["seat"] == you:
+        return [*parts, "your turn"]
     return [*parts, f"seat {turn['seat']} {DOES[turn['phase']]}"]
 
 

@@ -1,4 +1,4 @@
-"""`kolkhoz records`: games as text, played, verified and shown."""
+"""`kolkhoz records`: games as text, played, verified, shown and drawn."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any
 
 from kolkhoz_env.errors import KolkhozError, RecordError
 from kolkhoz_train.cli.common import natural_int, positive_int
+from kolkhoz_train.cli.records_draw import add_draw
 
 EXAMPLE = """examples:
   kolkhoz records play --agents heuristic random random random --games 10 --seed 1 games.jsonl
   kolkhoz records verify games.jsonl
   kolkhoz records show games.jsonl --game 3
+  kolkhoz records draw games.jsonl --game 3 --out game.gif
 """
 
 BATCH = 256
@@ -24,7 +26,7 @@ def add_parser(subparsers: Any) -> None:
     """Add the command's parser to those of `kolkhoz`."""
     parser = subparsers.add_parser(
         "records",
-        help="play and record games, verify records, show them",
+        help="play and record games; verify, show and draw records",
         description="Records of whole games, one a line, format kolkhoz-record/1.",
         epilog=EXAMPLE,
     )
@@ -32,6 +34,7 @@ def add_parser(subparsers: Any) -> None:
     _add_play(actions)
     _add_verify(actions)
     _add_show(actions)
+    add_draw(actions)
 
 
 def _add_play(actions: Any) -> None:

@@ -1,0 +1,113 @@
+"""`kolkhoz play`: a person at the table."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+from pathlib import Path
+from typing import Any
+
+from kolkhoz_env.errors import KolkhozError
+from kolkhoz_train.cli.common import natural_int, player_count
+
+EXAMPLE = """examples:
+  kolkhoz play
+  kolkhoz play --seat 2 --opponents heuristic random heuristic --seed 7
+  kolkhoz play --players 3 --opponents heuristic --save game.json
+  kolkhoz play --resume game.json
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command's parser to those of `kolkhoz`."""
+    parser = subparsers.add_parser(
+        "play",
+        help="a person at the table, in the terminal",
+        description="Play a game against agents. Legal moves are numbered; ? explains the rule at "
+        "hand, h asks a bot, t shows the table, s saves, q leaves. Reads numbers from a pipe too.",
+        epilog=EXAMPLE,
+    )
+    parser.add_argument(
+        "--players", type=player_count, metavar="P",
+        help="3 or 4 (default: one more than there are opponents, else 4)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seat", type=natural_int, default=0, metavar="K", help="your seat (default: 0)"
+    )
+    parser.add_argument(
+        "--opponents", nargs="+", metavar="AGENT",
+        help="one for all other seats, or one a seat from your left (default: the first shipped "
+        "bot, or heuristic)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--hint", metavar="AGENT", help="whom h asks (default: as the default opponent)"
+    )
+    parser.add_argument(
+        "--seed", type=natural_int, metavar="S", help="seed of the deals (default: a random one)"
+    )
+    parser.add_argument(
+        "--save", type=Path, metavar="FILE",
+        help="keep the game in FILE after every move of yours; at its end FILE is its record",
+    )  # fmt: skip
+    parser.add_argument(
+        "--resume", type=Path, metavar="FILE", help="take up a saved game, and keep it there"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play one game; 0 as well when the person leaves before the end."""
+    from rich.console import Console
+
+    from kolkhoz_train.play import Left, Session, line_reader
+    from kolkhoz_train.play_save import load_game, save_game
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=100)
+    if args.resume is not None:
+        saved, keep = load_game(args.resume), args.save or args.resume
+    else:
+        saved, keep = new_game(args), args.save
+    session = Session(saved, args.hint or default_agent(), console, line_reader(console), keep)
+    names = ", ".join(f"seat {seat} {agent.name}" for seat, agent in session.agents.items())
+    console.print(f"You sit at seat {saved.seat}; {names}. Seed {saved.seed}.", highlight=False)
+    try:
+        session.run()
+    except (Left, KeyboardInterrupt) as reason:
+        stopped = isinstance(reason, KeyboardInterrupt)
+        console.print("\nStopped." if stopped else str(reason), highlight=False)
+        if keep is not None:
+            save_game(keep, saved)
+            again = f"Take the game up again with: kolkhoz play --resume {keep}"
+            console.print(again, soft_wrap=True)
+        return 130 if stopped else 0
+    return 0
+
+
+def new_game(args: argparse.Namespace) -> Any:
+    """The game that the arguments ask for."""
+    from kolkhoz_env.rules import Rules
+    from kolkhoz_train.play_save import SavedGame
+
+    opponents = args.opponents or [default_agent()]
+    players = args.players or (len(opponents) + 1 if len(opponents) > 1 else 4)
+    if len(opponents) == 1:
+        opponents = opponents * (players - 1)
+    if len(opponents) != players - 1 or players not in (3, 4):
+        raise KolkhozError(
+            f"--opponents: {len(opponents)} given; one, or one for each of "
+            f"{(args.players or 4) - 1} other seats, is needed"
+        )
+    if args.seat >= players:
+        raise KolkhozError(f"--seat {args.seat}: should be from 0 to {players - 1}")
+    seed = secrets.randbelow(10**6) if args.seed is None else args.seed
+    return SavedGame(Rules(players=players).to_dict(), seed, args.seat, list(opponents))
+
+
+def default_agent() -> str:
+    """A shipped bot if there is one, else the heuristic agent."""
+    from kolkhoz_agents.registry import shipped_bots
+
+    bots = shipped_bots()
+    return bots[0] if bots else "heuristic"
