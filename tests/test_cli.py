@@ -16,7 +16,7 @@ from kolkhoz_env.errors import KolkhozError
 from kolkhoz_train.cli import bench, main
 
 COMMANDS = [command.replace("_", "-") for command in main.COMMANDS]
-RECORD_ACTIONS = [["records", action] for action in ("play", "verify", "show")]
+RECORD_ACTIONS = [["records", action] for action in ("play", "verify", "show", "draw")]
 
 
 def kolkhoz(*arguments: str) -> int:
