@@ -38,34 +38,34 @@ class Weights:
     of the crop's reward.
     """
 
-    fail_slope: float = 9.0
-    fail_middle: float = 0.21
+    fail_slope: float = 5.92
+    fail_middle: float = 0.25
     trump_pull: float = 0.05
-    saboteur: float = 0.2
-    kept: float = 0.6
+    saboteur: float = 0.15
+    kept: float = 0.65
     others: float = 0.35
-    unsure: float = 0.25
-    reward: float = 1.2
-    medal: float = 1.1
-    control: float = 0.5
-    rewards: float = 0.25
-    again: float = 1.0
-    guard: float = 0.3
-    hero: float = 0.3
-    rival: float = 0.3
-    trumped: float = 0.5
-    keep: float = 0.5
-    spare: float = 0.1
-    danger: float = 0.6
-    danger_power: float = 1.5
-    off_trump: float = 0.7
-    exposed: float = 0.35
-    threshold: float = 1.0
-    easier: float = 0.3
-    length: float = 3.0
-    strength: float = 0.2
-    stake: float = 0.05
-    prize: float = 0.1
+    unsure: float = 0.11
+    reward: float = 1.21
+    medal: float = 0.92
+    control: float = 0.58
+    rewards: float = 0.26
+    again: float = 1.21
+    guard: float = 0.16
+    hero: float = 0.39
+    rival: float = 0.27
+    trumped: float = 0.38
+    keep: float = 0.33
+    spare: float = 0.09
+    danger: float = 0.68
+    danger_power: float = 1.37
+    off_trump: float = 0.23
+    exposed: float = 0.41
+    threshold: float = 0.77
+    easier: float = 0.04
+    length: float = 3.04
+    strength: float = 0.21
+    stake: float = 0.03
+    prize: float = 0.08
 
 
 @dataclass(frozen=True)
