@@ -1,0 +1,46 @@
+"""Replays vectors.jsonl in this Python: `python check.py [FOLDER]`, in a bundle's folder.
+
+Prints one JSON line; the exit status is 0 if every observation and every move is the same.
+"""
+
+# ruff: noqa: B905 (zip has no `strict` in the older Pythons that this runs on)
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from kolkhoz_bot import Bot, load_folder
+
+
+def check(bot: Bot, examples: list[dict[str, Any]]) -> dict[str, Any]:
+    """How a bot's answers differ from the examples, and how long one takes."""
+    wrong, difference = [], 0.0
+    started = time.perf_counter()
+    answers = [bot.evaluate(example["view"]) for example in examples]
+    elapsed = time.perf_counter() - started
+    for number, (example, answer) in enumerate(zip(examples, answers), 1):
+        if list(bot.observe(example["view"])) != example["observation"]:
+            wrong.append(f"example {number}: the observation differs")
+        if answer["move"] != example["move"]:
+            wrong.append(f"example {number}: {answer['move']} instead of {example['move']}")
+        options = dict(example["sampled"])
+        if options.pop("move") != bot.move(example["view"], **options):
+            wrong.append(f"example {number}: another sample")
+        for move in answer["moves"]:
+            apart = abs(move["log_probability"] - example["log_probs"][move["move"]])
+            difference = max(difference, apart)
+        difference = max(difference, abs(answer["value"] - example["value"]))
+    milliseconds = 1000 * elapsed / max(len(examples), 1)
+    return {"examples": len(examples), "wrong": wrong, "difference": difference,
+            "milliseconds": milliseconds}  # fmt: skip
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    lines = (folder / "vectors.jsonl").read_text(encoding="utf-8").splitlines()
+    result = check(load_folder(folder), [json.loads(line) for line in lines])
+    print(json.dumps(result))
+    sys.exit(1 if result["wrong"] or not lines else 0)
