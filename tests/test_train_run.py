@@ -82,7 +82,7 @@ def test_a_run_folder_has_all_that_is_promised(whole: Path) -> None:
     assert list((whole / "tensorboard").iterdir())
     bot = json.loads((whole / "bot" / "bot.json").read_text())
     assert bot["strength"][-1]["games"] == 60
-    assert not [p for p in whole.rglob("*.part")]
+    assert not list(whole.rglob("*.part"))
 
 
 def test_two_runs_of_a_config_and_seed_give_the_same_bot(whole: Path, tmp_path: Path) -> None:
@@ -95,7 +95,8 @@ def test_two_runs_of_a_config_and_seed_give_the_same_bot(whole: Path, tmp_path: 
 def start(folder: Path) -> subprocess.Popen[str]:
     config = folder.with_suffix(".yaml")
     config.write_text(yaml.safe_dump(SMALL))
-    command = [sys.executable, "-m", "kolkhoz_train", "train", str(config), "--run-dir", str(folder)]
+    train = [sys.executable, "-m", "kolkhoz_train", "train"]
+    command = [*train, str(config), "--run-dir", str(folder)]
     environment = {**os.environ, "PYTHONPATH": str(TESTS)}
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
@@ -219,7 +220,8 @@ def test_training_beats_random_at_the_toy_game(tmp_path: Path) -> None:
 
 
 def test_learning_one_phase_leaves_the_rest_to_the_partner(tmp_path: Path) -> None:
-    run = train_small(tmp_path / "run", learn=["trump"], partner="random", budget={"decisions": 300})
+    budget = {"decisions": 300}
+    run = train_small(tmp_path / "run", learn=["trump"], partner="random", budget=budget)
     bot = json.loads((run.bot / "bot.json").read_text())
     assert bot["learned"] == {"phases": ["trump"], "partner": "random"}
     assert json.loads((run.path / "run.json").read_text())["learned_decisions"] < 1000

@@ -1,8 +1,9 @@
 """Toy whist: a second tenant of the lab, small enough to learn in seconds.
 
-Three seats, twelve cards (three suits of four ranks), four cards a hand. Seat 0 of a game's counter names the
-trump suit, then four tricks are played; each trick is a point. It satisfies the same `Game` and `Table` protocols
-as Kolkhoz without sharing a line with it, so that agents and training can be tested on a game that they don't know.
+Three seats, twelve cards (three suits of four ranks), four cards a hand. One seat (each in turn,
+game by game) names the trump suit, then four tricks are played; each trick is a point. It satisfies
+the same `Game` and `Table` protocols as Kolkhoz without sharing a line with it, so that agents and
+training can be tested on a game that they don't know.
 
 Cards are ``suit * 4 + rank``; actions are cards 0..11 and suits 12..14.
 """
@@ -73,7 +74,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class StepResult:
-    """What one step brought: rewards float32[B, P], done bool[B], finished rows and their outcome."""
+    """Of one step: rewards float32[B, P], done bool[B], finished rows and their outcome."""
 
     rewards: npt.NDArray[np.float32]
     done: npt.NDArray[np.bool_]
@@ -141,7 +142,9 @@ class ToyGame:
         return {"trumps": self.trumps}
 
     def action_name(self, action: int) -> str:
-        return "CDH"[action - CARDS] if action >= CARDS else f"{'CDH'[action // RANKS]}{action % RANKS + 1}"
+        if action >= CARDS:
+            return "CDH"[action - CARDS]
+        return f"{'CDH'[action // RANKS]}{action % RANKS + 1}"
 
     def table(
         self,
@@ -250,7 +253,7 @@ class ToyTable:
         rows = np.flatnonzero(self.phase == PLAY)
         hand = self.hands[rows, self.seat[rows]]
         led = self.trick[rows, self.leader[rows]]
-        follow = hand & (CARD_SUIT == (led // RANKS)[:, None]) & (led >= 0)[:, None]
+        follow = hand & ((led // RANKS)[:, None] == CARD_SUIT) & (led >= 0)[:, None]
         mask[rows, :CARDS] = np.where(follow.any(1)[:, None], follow, hand)
         return mask
 
@@ -351,7 +354,8 @@ class ToyTable:
 
     def take(self, rows: Array) -> ToyTable:
         rows = np.asarray(rows)
-        other = ToyTable(self.game, self.seed, self.game_ids[:0].copy(), self.restart, self.auto_forced)
+        none = self.game_ids[:0].copy()
+        other = ToyTable(self.game, self.seed, none, self.restart, self.auto_forced)
         for name in self._arrays():
             setattr(other, name, getattr(self, name)[rows].copy())
         return other

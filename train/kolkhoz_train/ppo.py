@@ -105,7 +105,8 @@ class Ppo:
         observation = batch.observation.index_select(0, rows)
         mask = batch.mask.index_select(0, rows)
         action, phase = batch.action[rows], batch.phase[rows]
-        log_probs, value = self._evaluate(self.network, observation, mask, phase)
+        logits, value = self._evaluate(self.network, observation, mask, phase)
+        log_probs = torch.log_softmax(logits, 1)
 
         log_ratio = log_probs.gather(1, action[:, None])[:, 0] - batch.log_prob[rows]
         ratio = log_ratio.exp()
@@ -113,12 +114,13 @@ class Ppo:
         clipped = ratio.clamp(1 - part.clip, 1 + part.clip)
         policy_loss = -torch.min(gain * ratio, gain * clipped).mean()
         value_loss = functional.mse_loss(value, batch.target[rows])
-        entropy = -(log_probs.exp() * log_probs).sum(1).mean()
+        entropy = mean_entropy(logits, log_probs)
         loss = policy_loss + part.value_weight * value_loss - entropy_weight * entropy
         if self.anchor is not None and part.anchor is not None:
             with torch.no_grad():
                 pull, _ = self._evaluate(self.anchor, observation, mask, phase)
-            divergence = (pull.exp() * (pull - log_probs)).sum(1).mean()
+                wanted, pull = torch.softmax(pull, 1), torch.log_softmax(pull, 1)
+            divergence = (wanted * (pull - log_probs)).sum(1).mean()
             loss = loss + part.anchor.weight * divergence
 
         measured = {
@@ -133,15 +135,16 @@ class Ppo:
     def _copy_step(self, batch: Batch, rows: Tensor) -> dict[str, Tensor]:
         """One gradient step of imitation: cross-entropy to the actions, values to the returns."""
         phase, action = batch.phase[rows], batch.action[rows]
-        log_probs, value = self._evaluate(
+        logits, value = self._evaluate(
             self.network,
             batch.observation.index_select(0, rows),
             batch.mask.index_select(0, rows),
             phase,
         )
+        log_probs = torch.log_softmax(logits, 1)
         policy_loss = functional.nll_loss(log_probs, action)
         value_loss = functional.mse_loss(value, batch.target[rows])
-        entropy = -(log_probs.exp() * log_probs).sum(1).mean()
+        entropy = mean_entropy(logits, log_probs)
         agreed = (log_probs.argmax(1) == action).float().mean()
         measured = {
             "policy_loss": policy_loss,
@@ -164,11 +167,20 @@ class Ppo:
     def _evaluate(
         self, network: PolicyValueNetwork, observation: Tensor, mask: Tensor, phase: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Log-probabilities float32[n, A] and values float32[n] in the learner's precision."""
+        """Masked logits float32[n, A] and values float32[n] in the learner's precision."""
         fast = self.part.precision == "bfloat16"
         with torch.autocast(observation.device.type, torch.bfloat16, enabled=fast):
             logits, value = network.forward_counts(observation, phase)
-        return torch.log_softmax(logits.float().masked_fill(~mask, ILLEGAL), 1), value.float()
+        return logits.float().masked_fill(~mask, ILLEGAL), value.float()
+
+
+def mean_entropy(logits: Tensor, log_probs: Tensor) -> Tensor:
+    """Mean entropy of policies [n, A] given as masked logits and as log-probabilities.
+
+    The softmax of the logits stands for ``log_probs.exp()``, which is ten times slower where
+    probabilities vanish, as those of illegal actions do.
+    """
+    return -(torch.softmax(logits, 1) * log_probs).sum(1).mean()
 
 
 def _split(order: Tensor, size: int) -> Sequence[Tensor]:
@@ -188,10 +200,10 @@ def entropy_by_phase(ppo: Ppo, batch: Batch, sample: int = 4096) -> dict[str, fl
     rows = torch.linspace(0, len(batch) - 1, min(sample, len(batch))).long()
     rows = rows.to(batch.action.device)
     phase = batch.phase[rows]
-    log_probs, _ = ppo._evaluate(
+    logits, _ = ppo._evaluate(
         ppo.network, batch.observation.index_select(0, rows), batch.mask[rows], phase
     )
-    entropy = -(log_probs.exp() * log_probs).sum(1)
+    entropy = -(torch.softmax(logits, 1) * torch.log_softmax(logits, 1)).sum(1)
     results = {}
     for number, name in enumerate(ppo.phases):
         chosen = phase == number
