@@ -10,6 +10,8 @@ import pytest
 import torch
 from toy_game import ToyGame
 
+from kolkhoz_agents.errors import AgentError
+from kolkhoz_agents.learned import Learned
 from kolkhoz_agents.network import Canon, NetworkShape
 from kolkhoz_agents.random_agent import RandomAgent
 from kolkhoz_agents.torch_network import PolicyValueNetwork
@@ -22,7 +24,7 @@ from kolkhoz_train.rollout import Played, Rollout, Seating, advantages
 
 CPU = torch.device("cpu")
 SHAPE = NetworkShape((16,))
-ALL = np.ones(3, bool)
+ALL = Learned(ToyGame(), None)
 
 
 def network(seed: int = 1) -> PolicyValueNetwork:
@@ -106,9 +108,25 @@ def test_only_the_learners_seats_and_phases_are_learned() -> None:
     played = play(Seating(player, players, ALL))
     assert played.learner.sum() == 30
     assert len(played.batch) < played.decisions / 2
-    bidding = play(Seating(player, players, np.array([True, False, True]), partner=1))
+    bidding = play(Seating(player, players, Learned(ToyGame(), ['trump']), partner=1))
     assert (bidding.batch.phase == 0).all()
     assert 0 < len(bidding.batch) < len(played.batch)
+    first = play(Seating(player, players, Learned(ToyGame(), ["play:trick_left=1"]), partner=1))
+    assert (first.batch.phase == 1).all()
+    assert 0 < len(first.batch) < len(played.batch)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("bid", "learn: 'bid' is no phase of toy; allowed: trump, play"),
+        ("play:hnd=1", "learn: 'hnd=1' should be BLOCK=NUMBER, with an observation block of toy"),
+        ("play:hand", "learn: 'hand' should be BLOCK=NUMBER"),
+    ],
+)
+def test_a_wrong_name_of_decisions_is_refused(name: str, line: str) -> None:
+    with pytest.raises(AgentError, match=line):
+        Learned(ToyGame(), [name])
 
 
 def test_imitation_keeps_what_the_agent_did() -> None:

@@ -18,6 +18,7 @@ from safetensors.numpy import load_file
 from toy_game import ToyGame
 
 from kolkhoz_agents.bots import make_bot
+from kolkhoz_agents.errors import AgentError
 from kolkhoz_agents.random_agent import RandomAgent
 from kolkhoz_train import checkpoint as checkpoints
 from kolkhoz_train.checkpoint import Checkpoint, CheckpointError, load_latest, save_checkpoint
@@ -225,7 +226,7 @@ def test_learning_one_phase_leaves_the_rest_to_the_partner(tmp_path: Path) -> No
     bot = json.loads((run.bot / "bot.json").read_text())
     assert bot["learned"] == {"phases": ["trump"], "partner": "random"}
     assert json.loads((run.path / "run.json").read_text())["learned_decisions"] < 1000
-    with pytest.raises(ConfigError, match="learn: 'bid' is no phase of toy; allowed: trump, play"):
+    with pytest.raises(AgentError, match="learn: 'bid' is no phase of toy; allowed: trump, play"):
         train_small(tmp_path / "b", learn=["bid"], partner="random")
 
 

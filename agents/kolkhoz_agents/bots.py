@@ -23,6 +23,7 @@ from safetensors.numpy import save as save_arrays
 from kolkhoz_env.errors import KolkhozError
 
 from .decisions import choose_best, choose_sampled
+from .learned import Learned
 from .network import NetworkError, NetworkShape, NumpyNetwork, Weights
 from .protocol import Agent, Decisions, Game, Option
 
@@ -42,7 +43,7 @@ class BotFile:
     `rules` is what the game's factory makes the bot's game of; `observation` has version and size
     of the layout that the network reads; `training` and `strength` are for people. `learned` is
     None for a bot that makes all decisions, else ``{"phases": [...], "partner": AGENT}``: the
-    partner makes the decisions of the other phases.
+    partner makes all decisions but those that `learned.Learned` finds in these phases.
     """
 
     game: str
@@ -151,16 +152,17 @@ class Bot:
         self.file = bot
         self.temperature = temperature
         self._partner = partner
-        self._learned = learned_phases(bot, game)
-        if partner is None and not self._learned.all():
+        self._learned = Learned(game, None if bot.learned is None else bot.learned["phases"])
+        if partner is None and not self._learned.everything:
             raise BotError(f"{name}: it learned some phases only and needs its partner")
         self.needs = frozenset({"observation"}) | (partner.needs if partner else frozenset())
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         """int64[B] legal actions."""
-        own = self._learned[np.asarray(decisions.phase, np.int64)]
-        if self._partner is None or own.all():
+        if self._partner is None:
             return self._act(decisions)
+        assert decisions.observation is not None, "a bot needs the observation"
+        own = self._learned.rows(np.asarray(decisions.phase, np.int64), decisions.observation)
         actions = np.empty(len(decisions), np.int64)
         for chosen, act in ((own, self._act), (~own, self._partner.act)):
             rows = np.flatnonzero(chosen)
@@ -188,13 +190,6 @@ class Bot:
     def values(self, decisions: Decisions) -> NDArray[np.float32]:
         """float32[B]: the return (win share less par, and margin term) that the seat can expect."""
         return self.evaluate(decisions)[1]
-
-
-def learned_phases(bot: BotFile, game: Game) -> NDArray[np.bool_]:
-    """Which of the game's phases the bot's network decides, bool[phases + 1] (the last: over)."""
-    if bot.learned is None:
-        return np.ones(len(game.phases) + 1, bool)
-    return np.array([name in bot.learned["phases"] for name in game.phases] + [True])
 
 
 def make_bot(

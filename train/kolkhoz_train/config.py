@@ -260,8 +260,9 @@ class TrainingConfig(Part):
     learn: tuple[str, ...] | None = Field(
         None,
         min_length=1,
-        description="phases whose decisions the learner makes (swap stands for swap_take and "
-        "swap_give); null: all",
+        description="decisions that the learner makes: phases, groups of phases (swap), or a phase "
+        "with what an observation block holds (play:hand_sizes=2, the last card played before one "
+        "is kept); null: all",
     )
     partner: str | None = Field(
         None, description="AGENT that makes the learner's other decisions; needed with learn"

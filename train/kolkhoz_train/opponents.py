@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from safetensors.numpy import load_file, save_file
 
 from kolkhoz_agents.bots import Bot
+from kolkhoz_agents.learned import Learned
 from kolkhoz_agents.network import NetworkShape, Weights
 from kolkhoz_agents.protocol import Agent, Game
 from kolkhoz_agents.registry import make_agent
@@ -89,7 +89,7 @@ class Opponents:
     def seating(
         self,
         learner: ActingNetwork,
-        learned: Any,
+        learned: Learned,
         partner: Player | None,
         size: int,
         progress: float,

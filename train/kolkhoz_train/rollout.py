@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from kolkhoz_agents.decisions import decision_keys
+from kolkhoz_agents.learned import Learned
 from kolkhoz_agents.network import Canon
 from kolkhoz_agents.protocol import Agent, Decisions, Game, Outcome, Table
 
@@ -39,14 +40,14 @@ class Reward(Protocol):
 class Seating:
     """Who sits where: `player` int64[B, P] numbers into `players`, whose entry 0 is the learner.
 
-    `learned` bool[phases + 1] says in which phases the learner decides; in the others the player of
-    number `partner` decides in its place. The decisions of the player `kept` are learned from: the
+    `learned` says which decisions at the learner's seats it makes; the player of number `partner`
+    makes the others. The decisions of the player `kept` are learned from: the
     learner's own, or those of an agent that is imitated.
     """
 
     player: IntArray
     players: Sequence[ActingNetwork | Agent]
-    learned: npt.NDArray[np.bool_]
+    learned: Learned
     partner: int = LEARNER
     kept: int = LEARNER
 
@@ -158,9 +159,11 @@ class Rollout:
         seat = np.asarray(table.seat)[rows].astype(np.int64)
         phase = np.asarray(table.phase)[rows].astype(np.int64)
         mask = table.legal_mask()[rows]
-        player = seating.player[rows, seat]
-        player = np.where((player == LEARNER) & ~seating.learned[phase], seating.partner, player)
         observation = table.observe(None if len(rows) == table.size else rows)
+        player = seating.player[rows, seat]
+        if not seating.learned.everything:
+            left = (player == LEARNER) & ~seating.learned.rows(phase, observation)
+            player = np.where(left, seating.partner, player)
         clock.lap("environment")
 
         actions = np.zeros(table.size, np.int64)

@@ -20,8 +20,8 @@ import torch
 from kolkhoz_agents.bots import Bot, BotFile, load_bot, save_bot
 from kolkhoz_agents.decisions import agent_seed
 from kolkhoz_agents.games import make_game
+from kolkhoz_agents.learned import Learned
 from kolkhoz_agents.network import Canon
-from kolkhoz_agents.protocol import Game
 from kolkhoz_agents.registry import make_agent
 from kolkhoz_agents.torch_network import PolicyValueNetwork
 
@@ -88,7 +88,7 @@ class Trainer:
         self.opponents = Opponents(
             config.opponents, self.game, self.shape, self.device, precision, run.snapshots
         )
-        self.learned = learned_mask(config.learn, self.game)
+        self.learned = Learned(self.game, config.learn)
         self.partner = None
         if config.partner is not None:
             partner = make_agent(config.partner, self.game)
@@ -269,8 +269,7 @@ class Trainer:
         }
         learned = None
         if self.config.partner is not None:
-            names = [n for n, own in zip(self.game.phases, self.learned, strict=False) if own]
-            learned = {"phases": names, "partner": self.config.partner}
+            learned = {"phases": list(self.learned.names or ()), "partner": self.config.partner}
         return BotFile(
             game=self.game.name,
             rules=self.game.rules_dict(),
@@ -376,18 +375,3 @@ def choose_device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise ConfigError("device: 'cuda' is wrong: torch finds no GPU; use auto or cpu")
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
-
-
-def learned_mask(names: tuple[str, ...] | None, game: Game) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Phases that the learner decides, bool[phases + 1]; `swap` stands for all of ``swap_*``."""
-    if names is None:
-        return np.ones(len(game.phases) + 1, bool)
-    mask = np.zeros(len(game.phases) + 1, bool)
-    for name in names:
-        hits = [p == name or p.startswith(f"{name}_") for p in game.phases]
-        if not any(hits):
-            raise ConfigError(
-                f"learn: {name!r} is no phase of {game.name}; allowed: {', '.join(game.phases)}"
-            )
-        mask[:-1] |= hits
-    return mask
