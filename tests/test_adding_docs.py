@@ -47,7 +47,7 @@ def shell_commands(page: Path) -> list[list[str]]:
 
 def test_the_example_agent_is_short_and_stronger_than_chance(folder: Path) -> None:
     assert len(blocks(AGENT_PAGE, "python")[0].strip().splitlines()) <= 25
-    result, _ = evaluate("my_agents:LongCrop", "random", Settings(deals=60, workers=1))
+    result, _ = evaluate("my_agents:LongCrop", "random", Settings(deals=60, workers=0))
     assert result.tables[0].win_share.low > result.par
 
 
@@ -86,7 +86,7 @@ def test_the_options_of_the_page_are_understood(folder: Path) -> None:
 
 
 def test_the_example_game_is_a_full_tenant(folder: Path) -> None:
-    settings = Settings(game="my_game:make_game", deals=200, workers=1)
+    settings = Settings(game="my_game:make_game", deals=200, workers=0)
     result, _ = evaluate("test_adding_docs:Master", "random", settings)
     assert result.tables[0].win_share.low > 0.9
     assert result.tables[0].games == 400

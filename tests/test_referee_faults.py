@@ -29,7 +29,7 @@ REASONS = {
 
 
 def play(agent: str, **options: object) -> tuple[Evaluation, Match]:
-    settings = Settings(**{"game": TOY, "deals": 40, "workers": 1, **options})
+    settings = Settings(**{"game": TOY, "deals": 40, "workers": 0, **options})
     return evaluate(f"faulty_agents:{agent}", "random", settings)
 
 

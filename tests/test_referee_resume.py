@@ -50,7 +50,7 @@ def plain(result: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [0, 2])
 def test_an_interrupted_match_goes_on_as_if_it_had_not_been(workers: int, tmp_path: Path) -> None:
     state = tmp_path / "state.npz"
     common: dict[str, Any] = {"game": TOY, "deals": 60, "seed": 1, "workers": workers}
@@ -95,7 +95,7 @@ def test_a_state_file_holds_nothing_that_could_execute(tmp_path: Path) -> None:
 
 def test_records_come_in_the_order_of_deals_and_seatings(tmp_path: Path) -> None:
     files = []
-    for name, workers in (("one.jsonl", 1), ("two.jsonl", 2)):
+    for name, workers in (("one.jsonl", 0), ("two.jsonl", 2)):
         records = tmp_path / name
         settings = Settings(deals=3, seed=5, workers=workers, records=records)
         result, match = evaluate("random", "mix:rest=random", settings)
@@ -105,21 +105,21 @@ def test_records_come_in_the_order_of_deals_and_seatings(tmp_path: Path) -> None
     scores = [record["result"]["scores"] for record in read_records(records)]
     np.testing.assert_array_equal(match.results.values[..., 2].reshape(24, 4), scores)
     assert len(result.seatings) == 8
-    without, _ = evaluate("random", "mix:rest=random", Settings(deals=3, seed=5, workers=1))
+    without, _ = evaluate("random", "mix:rest=random", Settings(deals=3, seed=5, workers=0))
     assert plain(without) == plain(result)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "two.jsonl"]
 
 
 def test_records_of_an_interrupted_match_are_completed(tmp_path: Path) -> None:
     records, state = tmp_path / "games.jsonl", tmp_path / "state.npz"
-    common: dict[str, Any] = {"deals": 14, "workers": 1, "records": records, "state": state}
+    common: dict[str, Any] = {"deals": 14, "workers": 0, "records": records, "state": state}
     agents = ("faulty_agents:Slow", "random")
     first, _ = evaluate(*agents, Settings(**common, progress=Interrupt(6)))
     assert verify_file(records) == 8 * first.deals
     evaluate(*agents, Settings(**common))
     assert verify_file(records) == 8 * 14
     whole = tmp_path / "whole.jsonl"
-    evaluate(*agents, Settings(deals=14, workers=1, records=whole))
+    evaluate(*agents, Settings(deals=14, workers=0, records=whole))
     assert whole.read_text() == records.read_text()
     with pytest.raises(EvaluationError, match=r"games.jsonl.parts: holds the records of 0 deals"):
         evaluate(*agents, Settings(**{**common, "deals": 15}))

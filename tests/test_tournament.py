@@ -22,7 +22,7 @@ DUELLISTS = [f"tiny_games:Always:action={action}" for action in range(3)]
 
 
 def played(agents: list[str], **options: object) -> Tournament:
-    settings = Settings(**{"game": TOY, "deals": 60, "workers": 1, **options})
+    settings = Settings(**{"game": TOY, "deals": 60, "workers": 0, **options})
     return tournament(agents, settings)[0]
 
 
@@ -39,7 +39,7 @@ def test_rock_paper_scissors_is_a_cycle() -> None:
 
 def test_two_agents_of_a_tournament_meet_as_in_an_evaluation() -> None:
     whole = played(["random", "mix:rest=random", "faulty_agents:Curious"], deals=30)
-    pair, _ = evaluate("random", "mix:rest=random", Settings(game=TOY, deals=30, workers=1))
+    pair, _ = evaluate("random", "mix:rest=random", Settings(game=TOY, deals=30, workers=0))
     one, other = whole.pairs[0][1], whole.pairs[1][0]
     assert one is not None
     assert other is not None
@@ -82,7 +82,7 @@ def test_cycles_are_found(edges: list[tuple[int, int]], found: list[list[int]]) 
 
 def test_the_number_of_workers_changes_nothing() -> None:
     results = []
-    for workers in (1, 2):
+    for workers in (0, 2):
         found = played(["random", "mix:rest=random"], deals=700, workers=workers).as_dict()
         for line in [*found["tables"], *found["mixed"]]:
             del line["seconds_per_decision"]

@@ -31,7 +31,8 @@ class Settings:
     """How a match is played, whatever the agents are.
 
     `deals` and `until_width`: play that many deals, or until every interval of a win share is that
-    narrow (with both, at most `deals`). `state`: file to go on from and to save to.
+    narrow (with both, at most `deals`). `workers`: processes to play in (None: one a processor; 0:
+    none but this one). `state`: file to go on from and to save to.
     """
 
     game: str = "kolkhoz"
@@ -59,7 +60,7 @@ class Settings:
         )
         return Match(
             spec,
-            workers=self.workers or available_cpus(),
+            workers=available_cpus() if self.workers is None else self.workers,
             state=self.state,
             records=self.records,
             progress=self.progress,

@@ -52,12 +52,12 @@ class Match:
         spec: MatchSpec,
         *,
         referee: Referee | None = None,
-        workers: int = 1,
+        workers: int = 0,
         state: str | os.PathLike[str] | None = None,
         records: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """`referee` (made of the spec if None) plays when one process is enough.
+        """Plays in `workers` processes of its own, or with 0 in this one, by `referee`.
 
         `state` is a file to go on from if it exists, and to save to. Raises AgentError or
         EvaluationError for an agent or file that doesn't fit.
@@ -112,7 +112,7 @@ class Match:
 
     def _play(self, pieces: Sequence[NDArray[np.int64]]) -> Iterator[Played]:
         tick: Tick = self.progress.decisions
-        if self.workers == 1 or len(pieces) == 1:
+        if self.workers == 0:
             for piece in pieces:
                 yield self.referee.play(piece, tick)
         else:
