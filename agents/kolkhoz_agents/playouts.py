@@ -32,11 +32,13 @@ class Playouts:
     """
 
     def __init__(self, game: Game, policy: Agent, *, to_end: bool) -> None:
-        """Raises AgentError if the policy would see hidden cards."""
+        """Raises AgentError if the policy would see hidden cards, or the game has no stages."""
         if TABLE in policy.needs:
             raise AgentError(
                 f"agent {policy.name!r} sees hidden cards and can't play on in a search"
             )
+        if not to_end and not hasattr(game.table(0, np.arange(1)), "stage"):
+            raise AgentError(f"the game {game.name!r} has no stages to end at; use horizon=game")
         self.game, self.policy, self.to_end = game, policy, to_end
         self.has_values = hasattr(policy, "values") and getattr(policy, "has_values", True)
 
@@ -115,7 +117,5 @@ class Playouts:
 
 
 def _stage(table: Table) -> IntArray:
-    stage: IntArray | None = getattr(table, "stage", None)
-    if stage is None:
-        raise AgentError("this game has no stages to end at; use horizon=game")
+    stage: IntArray = table.stage  # type: ignore[attr-defined]
     return stage
