@@ -12,10 +12,12 @@ import pytest
 from tiny_games import Always, Duel, Lottery
 from toy_game import make_game as make_toy
 
+from kolkhoz_agents.bots import BotFile, save_bot
 from kolkhoz_agents.decisions import agent_seed, decision_keys, uniform
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.evaluation import Settings, evaluate, evaluate_agents
 from kolkhoz_agents.games import make_game
+from kolkhoz_agents.network import NetworkShape, expected_weights
 from kolkhoz_agents.random_agent import RandomAgent
 from kolkhoz_agents.referee import Referee
 from kolkhoz_agents.registry import make_agent
@@ -98,6 +100,23 @@ def test_the_number_of_workers_changes_nothing() -> None:
         assert match.chunk < 1500
     assert all(other[0] == results[0][0] for other in results[1:])
     np.testing.assert_array_equal(results[0][1], results[1][1])
+
+
+def test_networks_play_alike_for_any_number_of_workers(tmp_path: Path) -> None:
+    game, shape = make_toy(), NetworkShape(hidden=(64, 64))
+    generator = np.random.default_rng(3)
+    weights = {
+        name: generator.normal(0, 0.3, size).astype(np.float32)
+        for name, size in expected_weights(shape, game).items()
+    }
+    layout = {"version": game.observation.version, "size": game.observation.size}
+    save_bot(tmp_path, BotFile(game.name, game.rules_dict(), layout, shape, weights))
+    values = []
+    for workers in (1, 2):
+        settings = Settings(game=TOY, deals=1500, seed=3, workers=workers)
+        _, match = evaluate(f"{tmp_path}:temperature=1", "random", settings)
+        values.append(match.results.values)
+    np.testing.assert_array_equal(*values)
 
 
 def test_a_worker_that_dies_is_reported(tmp_path: Path) -> None:

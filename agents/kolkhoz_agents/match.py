@@ -73,7 +73,7 @@ class Match:
         if self.records:
             self.records.check(self.results.deals)
         # The first piece is saved at once, so that an early crash of the machine costs little.
-        self._saved = -math.inf
+        self._save_at = -math.inf
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Match:
                 if self.records:
                     self.records.add(played)
                 self.progress.deals(len(played.deals))
-                if monotonic() - self._saved > SAVE_SECONDS:
+                if monotonic() > self._save_at:
                     self._keep(finished)
         finally:
             self.progress.stop()
@@ -119,11 +119,14 @@ class Match:
             yield from play_pieces(self.spec, pieces, self.workers, tick)
 
     def _keep(self, finished: list[Played]) -> None:
+        started = monotonic()
         self.results.add(finished)
         finished.clear()
-        self._saved = monotonic()
         if self.state:
             self.save(self.state)
+        # Large results take their time to write: a twentieth of the match at most.
+        cost = monotonic() - started
+        self._save_at = monotonic() + max(SAVE_SECONDS, 20 * cost)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a state file that `--resume` goes on from."""
