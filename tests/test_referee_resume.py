@@ -205,3 +205,16 @@ def test_until_width_stops_when_it_is_narrow(capsys: pytest.CaptureFixture[str])
         assert high - low <= 0.035
     assert main([*command, "--until-width", "0.01", "--deals", "300"]) == 0
     assert json.loads(capsys.readouterr().out)["deals"] == 300
+
+
+@pytest.mark.parametrize("option", ["--json", "--records", "--resume", "--plot"])
+def test_a_place_that_cannot_be_written_is_refused_before_play(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["tournament" if option == "--plot" else "evaluate", "random", "greedy", option]
+    (tmp_path / "file.png").write_text("")
+    assert main([*command, str(tmp_path / "file.png" / "below" / "x.png")]) == 2
+    assert "file.png is no folder that can be written to" in capsys.readouterr().err
+    (tmp_path / "folder.png").mkdir()
+    assert main([*command, str(tmp_path / "folder.png")]) == 2
+    assert f"{option} {tmp_path / 'folder.png'}: is a folder" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -97,6 +98,15 @@ def rules_of(arguments: argparse.Namespace) -> dict[str, Any]:
     return rules
 
 
+def check_writable(option: str, path: Path) -> None:
+    """Raise KolkhozError if a file could not be written: before hours of play, not after."""
+    if path.is_dir():
+        raise KolkhozError(f"{option} {path}: is a folder and should be a file")
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise KolkhozError(f"{option} {path}: {folder} is no folder that can be written to")
+
+
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """The settings of a match, shown on stderr while it runs."""
     from rich.console import Console
@@ -104,6 +114,10 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     from kolkhoz_agents.display import Watch
     from kolkhoz_agents.evaluation import Settings
 
+    for option in ("json", "records", "resume", "plot"):
+        path = getattr(arguments, option, None)
+        if path not in (None, "-"):
+            check_writable(f"--{option}", Path(path))
     return Settings(
         game=arguments.game,
         rules=rules_of(arguments),
