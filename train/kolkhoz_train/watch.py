@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from torch.utils.tensorboard import SummaryWriter
 
+from .behaviour import means, pictures
 from .measure import Measured
 from .ppo import entropy_by_phase
 from .trainer import Report
+
+PICTURES_EVERY = 0.05
+"""Pictures of behaviour are drawn each time this share of the budget is used."""
 
 
 class Bar:
@@ -53,12 +56,13 @@ class Bar:
 
 
 class Board:
-    """TensorBoard curves of a run. The horizontal axis is the learned decisions."""
+    """TensorBoard curves and pictures of a run, against the learned decisions."""
 
     def __init__(self, folder: Path, every: int = 5, purge_after: int | None = None) -> None:
         purge = None if purge_after is None else purge_after + 1
         self.writer = SummaryWriter(str(folder), purge_step=purge)
         self.every = every
+        self.next_pictures = 0.0
 
     def show(self, report: Report) -> None:
         """Write the curves of one batch; of every fifth, those that cost something."""
@@ -77,8 +81,12 @@ class Board:
         trainer = report.trainer
         for name, value in entropy_by_phase(trainer.ppo, report.played.batch).items():
             self.writer.add_scalar(f"entropy/{name}", value, step)
-        for name, value in behaviour(report).items():
+        for name, value in means(trainer.game, report.played).items():
             self.writer.add_scalar(name, value, step)
+        if report.fraction >= self.next_pictures:
+            self.next_pictures = report.fraction + PICTURES_EVERY
+            for name, figure in pictures(trainer.game, trainer.shape, report.played).items():
+                self.writer.add_figure(name, figure, step)
 
     def measured(self, results: list[Measured], step: int) -> None:
         """Write the win share with its interval, and the score, against each opponent."""
@@ -90,21 +98,6 @@ class Board:
     def close(self) -> None:
         """Write out what is left."""
         self.writer.close()
-
-
-def behaviour(report: Report) -> dict[str, float]:
-    """Means over the learner's seats of score and the game's own statistics."""
-    played = report.played
-    own = played.learner
-    score = np.asarray(played.outcome.score)
-    values = {
-        "play/score": float(score[own].mean()),
-        "play/winning_score": float(score.max(1).mean()),
-        "play/win_share": float(np.asarray(played.outcome.win_share)[own].mean()),
-    }
-    for i, name in enumerate(report.trainer.game.statistics):
-        values[f"behaviour/{name}"] = float(played.statistics[..., i][own].mean())
-    return values
 
 
 def clock(seconds: float) -> str:
