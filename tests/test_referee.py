@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import faulty_agents
 import numpy as np
 import pytest
+from rich.console import Console
 from tiny_games import Always, Duel, Lottery
 from toy_game import make_game as make_toy
 
 from kolkhoz_agents.bots import BotFile, save_bot
 from kolkhoz_agents.decisions import agent_seed, decision_keys, uniform
+from kolkhoz_agents.display import evaluation_table
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.evaluation import Settings, evaluate, evaluate_agents
 from kolkhoz_agents.games import make_game
@@ -144,6 +147,18 @@ def test_agents_get_what_they_need_and_nothing_else() -> None:
         own = decisions.knowledge.state.hands
         others = np.arange(4) != decisions.seat[:, None]
         assert not own[others].any()
+
+
+def test_an_agent_that_sees_all_cards_is_marked_everywhere() -> None:
+    game = make_game("kolkhoz")
+    cheat = faulty_agents.Curious(game, "table")
+    result = evaluate_agents(game, cheat, make_agent("mix:rest=random", game), deals=2)
+    assert cheat.given[0].table.size == len(cheat.given[0])
+    assert [line.sees_all_cards for line in result.tables] == [True, False]
+    assert result.as_dict()["tables"][0]["sees_all_cards"] is True
+    console = Console(record=True, width=120, file=io.StringIO())
+    console.print(evaluation_table(result))
+    assert "random (sees all cards)" in console.export_text()
 
 
 def test_keys_are_told_apart_and_tell_nothing_of_the_deck() -> None:

@@ -129,7 +129,7 @@ def test_students_t(freedom: int, quantile: float) -> None:
 def test_stopping_at_a_width_keeps_the_coverage(draw: Draw, truth: float) -> None:
     width = {0.25: 0.055, 0.05: 0.02}[truth]
     covered, played = [], []
-    for run in range(240):
+    for run in range(150):
         shares = draw(np.random.default_rng([7, run]), 4000, 1)
         deals = play_until_width(lambda count, shares=shares: shares[:count], width, 4000)
         estimate = Bootstrap(deals).shares(shares[:deals], np.ones((deals, 1)))[0]
@@ -137,8 +137,8 @@ def test_stopping_at_a_width_keeps_the_coverage(draw: Draw, truth: float) -> Non
         covered.append(estimate.low <= truth <= estimate.high)
         played.append(deals)
     assert PILOT_DEALS < np.mean(played) < 1200
-    # Two standard errors of 240 runs are 0.028.
-    assert np.mean(covered) >= 0.922
+    # Two standard errors of 150 runs are 0.036.
+    assert np.mean(covered) >= 0.914
 
 
 def test_the_number_of_deals_follows_from_the_spread() -> None:
