@@ -16,6 +16,9 @@ from kolkhoz_env.game import KolkhozGame
 from kolkhoz_env.knowledge import Knowledge
 from kolkhoz_env.view import make_views
 
+#: Log-probabilities that are apart by less may change places by rounding.
+CLEAR = 1e-5
+
 
 @dataclass(frozen=True)
 class Positions:
@@ -48,6 +51,12 @@ class Positions:
     def moves(self) -> NDArray[np.int64]:
         """The network's best legal action of each decision, int64[n]."""
         return self.log_probs.argmax(axis=1)
+
+
+    def clear(self) -> NDArray[np.bool_]:
+        """Where the best move is better by more than rounding, bool[n]."""
+        best = np.sort(self.log_probs, axis=1)[:, -2:]
+        return best[:, 1] - best[:, 0] > CLEAR
 
 
 _ARRAYS = ("observation", "mask", "phase", "log_probs", "value", "game")
@@ -86,15 +95,19 @@ def played(
 
 
 def choose(steps: list[Positions], count: int, seed: int) -> list[Positions]:
-    """About `count` of the decisions, the phases in turn, so that rare ones come up too."""
-    phases = np.concatenate([step.phase for step in steps])
+    """About `count` of the decisions, the phases in turn, so that rare ones come up too.
+
+    Decisions without a clearly best move are left out: no runtime could promise to repeat them.
+    """
+    phases = np.concatenate([np.where(step.clear(), step.phase, -1) for step in steps])
     order = np.random.default_rng(seed).permutation(len(phases))
-    rank = np.zeros(len(phases), np.int64)
-    for phase in np.unique(phases):
+    rank = np.full(len(phases), len(phases), np.int64)
+    for phase in np.unique(phases[phases >= 0]):
         rows = order[phases[order] == phase]
         rank[rows] = np.arange(len(rows))
     chosen = np.zeros(len(phases), bool)
     chosen[np.argsort(rank, kind="stable")[:count]] = True
+    chosen &= phases >= 0
     starts = np.cumsum([0, *(len(step) for step in steps)])
     parts = [
         step.take(np.flatnonzero(chosen[start : start + len(step)]))
