@@ -120,7 +120,7 @@ class Canon:
         """Number of cases K of the symmetry."""
         return len(self.action_index)
 
-    def case(self, observation: npt.NDArray[np.uint8]) -> IntArray:
+    def case(self, observation: npt.NDArray[Any]) -> IntArray:
         """Which case of the symmetry each row of a plain observation [n, O] is in, int64[n]."""
         if not len(self.case_columns):
             return np.zeros(len(observation), np.int64)

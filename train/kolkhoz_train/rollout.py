@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, fields
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,8 @@ from .acting import ActingNetwork, sample
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
 LEARNER = 0
+KEPT = ("observation", "mask", "action", "log_prob", "value", "phase")
+"""Columns that are kept of every learned decision."""
 
 
 class Reward(Protocol):
@@ -87,6 +89,28 @@ class Played:
     learner: npt.NDArray[np.bool_]
     decisions: int
     seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """n decisions to be made: rows, seats, phases and players int64[n], masks, observations."""
+
+    row: IntArray
+    seat: IntArray
+    phase: IntArray
+    player: IntArray
+    mask: npt.NDArray[np.bool_]
+    observation: npt.NDArray[np.uint8]
+
+    def take(self, rows: IntArray) -> _Asked:
+        """Some of them; all of them uncopied."""
+        if len(rows) == len(self.row):
+            return self
+        return _Asked(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+    def key(self, seats: int) -> IntArray:
+        """Numbers of the trajectories that the decisions belong to, int64[n]."""
+        return self.row * seats + self.seat
 
 
 @dataclass
@@ -156,61 +180,58 @@ class Rollout:
         clock: _Clock,
     ) -> IntArray:
         """The actions int64[B] of one step; rows of games that are over get 0."""
+        asked = self._ask(table, rows, seating)
+        clock.lap("environment")
+        actions = np.zeros(table.size, np.int64)
+        networks = np.array([isinstance(p, ActingNetwork) for p in seating.players])
+        chosen = np.flatnonzero(networks[asked.player])
+        if len(chosen):
+            some = asked.take(chosen)
+            actions[some.row] = self._networks(some, seating, generator, kept, clock)
+        for number, agent in enumerate(seating.players):
+            chosen = np.flatnonzero(asked.player == number)
+            if len(chosen) and not isinstance(agent, ActingNetwork):
+                some = asked.take(chosen)
+                made = self._agent(agent, table, some, seed + number)
+                actions[some.row] = made
+                clock.lap("opponents")
+                if number == seating.kept:
+                    self._keep_shown(some, made, kept)
+                    clock.lap("encoding")
+        return actions
+
+    def _ask(self, table: Table, rows: IntArray, seating: Seating) -> _Asked:
+        """What is to be decided in `rows`, and by which player."""
         seat = np.asarray(table.seat)[rows].astype(np.int64)
         phase = np.asarray(table.phase)[rows].astype(np.int64)
-        mask = table.legal_mask()[rows]
         observation = table.observe(None if len(rows) == table.size else rows)
         player = seating.player[rows, seat]
         if not seating.learned.everything:
             left = (player == LEARNER) & ~seating.learned.rows(phase, observation)
             player = np.where(left, seating.partner, player)
-        clock.lap("environment")
-
-        actions = np.zeros(table.size, np.int64)
-        key = rows * self.game.num_seats + seat
-        by_network = np.array([isinstance(p, ActingNetwork) for p in seating.players])[player]
-        chosen = np.flatnonzero(by_network)
-        if len(chosen):
-            inner = _take(chosen, observation, mask, phase, player, key)
-            actions[rows[chosen]] = self._networks(*inner, seating, generator, kept, clock)
-        for number, agent in enumerate(seating.players):
-            chosen = np.flatnonzero(player == number)
-            if len(chosen) and not isinstance(agent, ActingNetwork):
-                ids, decision = table.game_ids[rows], np.asarray(table.decision)[rows]
-                keys = decision_keys(seed + number, ids, decision, seat)
-                inner = _take(chosen, observation, mask, phase, seat, keys)
-                made = self._agent(agent, table, rows[chosen], *inner)
-                actions[rows[chosen]] = made
-                clock.lap("opponents")
-                if number == seating.kept:
-                    self._keep_shown(*inner[:3], key[chosen], made, kept)
-                    clock.lap("encoding")
-        return actions
+        return _Asked(rows, seat, phase, player, table.legal_mask()[rows], observation)
 
     def _networks(
         self,
-        observation: npt.NDArray[np.uint8],
-        mask: npt.NDArray[np.bool_],
-        phase: IntArray,
-        player: IntArray,
-        key: IntArray,
+        asked: _Asked,
         seating: Seating,
         generator: torch.Generator,
         kept: _Kept,
         clock: _Clock,
     ) -> IntArray:
         """Moves of all players that are networks, int64[n] in plain order; keeps the learner's."""
-        case = self.canon.case(observation)
-        counts = torch.from_numpy(self.canon.to_canonical(observation, case)).to(self.device)
-        legal = torch.from_numpy(self.canon.mask_to_canonical(mask, case)).to(self.device)
-        phases = torch.from_numpy(phase).to(self.device)
+        case = self.canon.case(asked.observation)
+        counts = torch.from_numpy(self.canon.to_canonical(asked.observation, case)).to(self.device)
+        legal = torch.from_numpy(self.canon.mask_to_canonical(asked.mask, case)).to(self.device)
+        phases = torch.from_numpy(asked.phase).to(self.device)
         clock.lap("encoding")
         log_probs = torch.empty(legal.shape, device=self.device)
         values = torch.empty(len(phases), device=self.device)
-        for number in np.unique(player):
+        for number in np.unique(asked.player):
             network = seating.players[number]
             assert isinstance(network, ActingNetwork)
-            if len(chosen := np.flatnonzero(player == number)) == len(player):
+            chosen = np.flatnonzero(asked.player == number)
+            if len(chosen) == len(asked.player):
                 log_probs, values = network.evaluate(counts, legal, phases)
                 continue
             index = torch.from_numpy(chosen).to(self.device)
@@ -219,63 +240,47 @@ class Rollout:
             )
         action = sample(log_probs, generator)
         log_prob = log_probs.gather(1, action[:, None])[:, 0]
-        mine = player == seating.kept
-        own = torch.from_numpy(np.flatnonzero(mine)).to(self.device)
-        if len(own):
-            kept.key.append(key[mine])
+        mine = asked.player == seating.kept
+        if mine.any():
+            own = torch.from_numpy(np.flatnonzero(mine)).to(self.device)
+            kept.key.append(asked.key(self.game.num_seats)[mine])
             columns = (counts, legal, action, log_prob, values, phases)
-            names = ("observation", "mask", "action", "log_prob", "value", "phase")
-            for name, column in zip(names, columns, strict=True):
-                whole = len(own) == len(player)
-                getattr(kept, name).append(column if whole else column.index_select(0, own))
+            for name, column in zip(KEPT, columns, strict=True):
+                getattr(kept, name).append(
+                    column if len(own) == len(mine) else column.index_select(0, own)
+                )
         plain = self.canon.action_to_plain(action.cpu().numpy(), case)
         clock.lap("acting")
         return plain
 
-    def _keep_shown(
-        self,
-        observation: npt.NDArray[np.uint8],
-        mask: npt.NDArray[np.bool_],
-        phase: IntArray,
-        key: IntArray,
-        action: IntArray,
-        kept: _Kept,
-    ) -> None:
+    def _keep_shown(self, asked: _Asked, action: IntArray, kept: _Kept) -> None:
         """Keep an agent's decisions, in canonical order, to imitate them."""
-        case = self.canon.case(observation)
-        place = np.argsort(self.canon.action_index, axis=1)[case, action]
-        columns = {
-            "observation": self.canon.to_canonical(observation, case),
-            "mask": self.canon.mask_to_canonical(mask, case),
-            "action": place,
-            "phase": phase,
-            "log_prob": np.zeros(len(action), np.float32),
-            "value": np.zeros(len(action), np.float32),
-        }
-        kept.key.append(key)
-        for name, column in columns.items():
+        case = self.canon.case(asked.observation)
+        none = np.zeros(len(action), np.float32)
+        columns = (
+            self.canon.to_canonical(asked.observation, case),
+            self.canon.mask_to_canonical(asked.mask, case),
+            np.argsort(self.canon.action_index, axis=1)[case, action],
+            none,
+            none,
+            asked.phase,
+        )
+        kept.key.append(asked.key(self.game.num_seats))
+        for name, column in zip(KEPT, columns, strict=True):
             getattr(kept, name).append(torch.from_numpy(column).to(self.device))
 
-    def _agent(
-        self,
-        agent: Agent,
-        table: Table,
-        rows: IntArray,
-        observation: npt.NDArray[np.uint8],
-        mask: npt.NDArray[np.bool_],
-        phase: IntArray,
-        seat: IntArray,
-        keys: npt.NDArray[np.uint64],
-    ) -> IntArray:
-        needs = agent.needs
+    def _agent(self, agent: Agent, table: Table, asked: _Asked, seed: int) -> IntArray:
+        """An agent's moves int64[n]; it draws from keys that `seed` and the decisions give."""
+        needs, rows = agent.needs, asked.row
+        decision = np.asarray(table.decision)[rows]
         return agent.act(
             Decisions(
                 self.game,
-                mask,
-                seat,
-                phase,
-                keys,
-                observation if "observation" in needs else None,
+                asked.mask,
+                asked.seat,
+                asked.phase,
+                decision_keys(seed, table.game_ids[rows], decision, asked.seat),
+                asked.observation if "observation" in needs else None,
                 table.knowledge(rows) if "knowledge" in needs else None,
                 table.take(rows) if "table" in needs else None,
             )
@@ -289,8 +294,7 @@ class Rollout:
         order = np.argsort(key, kind="stable")
         index = torch.from_numpy(order).to(self.device)
         columns = {
-            name: torch.cat(getattr(kept, name)).index_select(0, index)
-            for name in ("observation", "mask", "action", "log_prob", "value", "phase")
+            name: torch.cat(getattr(kept, name)).index_select(0, index) for name in KEPT
         }
         value = columns["value"].cpu().numpy()
         key = key[order]
@@ -338,10 +342,3 @@ class _Clock:
         now = time.perf_counter()
         self.seconds[name] += now - self.last
         self.last = now
-
-
-def _take(chosen: IntArray, *columns: Any) -> tuple[Any, ...]:
-    """Rows of several arrays; whole arrays are passed on uncopied."""
-    if columns and len(chosen) == len(columns[0]):
-        return columns
-    return tuple(column[chosen] for column in columns)
