@@ -4,8 +4,10 @@
 import pyspiel
 import kolkhoz_env.openspiel  # registers "python_kolkhoz"
 
-game = pyspiel.load_game("python_kolkhoz", {"players": 2, "crops": 2, "ranks": 3, "tricks": 1,
-                                            "years": 1, "low_rewards": 0, "saboteur": False})
+game = pyspiel.load_game("python_kolkhoz", {
+    "players": 2, "crops": 1, "ranks": 5, "tricks": 1, "years": 1, "low_rewards": 0, "quota": 8,
+    "first_planner": 0, "auto_forced": True, "famine_year": 0,
+})
 ```
 
 Parameters are the fields of `Rules` (`quota` 0 for the printed one, `first_planner` -1 for a drawn
