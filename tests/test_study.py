@@ -93,7 +93,7 @@ def test_pictures_of_choices(name: str, study: Study, tmp_path: Path) -> None:
     figure.savefig(tmp_path / "picture.png")
 
 
-YEAR_PICTURES = ["field_years", "assignment", "year_balance", "scores", "saboteur"]
+YEAR_PICTURES = ["field_years", "assignment", "year_balance", "requisition", "scores", "saboteur"]
 
 
 @pytest.mark.parametrize("name", YEAR_PICTURES)

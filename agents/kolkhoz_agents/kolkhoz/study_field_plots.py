@@ -131,6 +131,36 @@ def year_balance(studies: Studies) -> Figure:
     return made
 
 
+def requisition(studies: Studies) -> Figure:
+    """Whom the State inspects, what it takes, and whether it takes more from those who lead."""
+    made, (taken, inspected, leading) = figure(3, "Requisition: whom does it hit?")
+    for colour, (label, study) in zip(COLOURS, studies.items(), strict=False):
+        years = study.years
+        style: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour}
+        lost, seen = years.count("ranks_north"), years.count("inspections") > 0
+        failed = np.broadcast_to(years.failed.sum(axis=2)[..., None], lost.shape)
+        mean = [_mean(lost[seen & (failed == number)]) for number in range(5)]
+        taken.plot(range(5), mean, label=label, **style)
+        inspected.plot(range(1, study.rules.years + 1), seen.mean(axis=(0, 2)), **style)
+        # Places before the year: 0 leads. Equal scores share a place.
+        before = years.score[:, :-1]
+        place = (before[..., None, :] > before[..., None]).sum(axis=3)
+        mean = [_mean(lost[:, 1:][place == number]) for number in range(study.rules.players)]
+        leading.plot(range(1, study.rules.players + 1), mean, **style)
+    taken.set(title="ranks lost by an inspected seat", xlabel="failed fields", xticks=range(5))
+    inspected.set(title="seats inspected", xlabel="year", xticks=range(1, 6))
+    leading.set(title="ranks lost by place before the year", xlabel="place (1 leads)")
+    leading.set(xticks=range(1, study.rules.players + 1), ylim=(0, None))
+    percent(inspected)
+    taken.set_ylabel("ranks sent North, mean")
+    taken.legend(frameon=False)
+    return made
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return float(values.mean()) if values.size >= 5 else float("nan")
+
+
 def scores(studies: Studies) -> Figure:
     """How the score grows, and whether the seat matters."""
     made, (growth, seats) = figure(2, "The score over the years, and the seat")
