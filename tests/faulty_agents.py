@@ -1,4 +1,4 @@
-"""Agents that fail, each in its own way."""
+"""Agents that fail, or ask for too much, each in its own way."""
 
 from __future__ import annotations
 
@@ -81,6 +81,14 @@ class Curious(RandomAgent):
     def act(self, decisions: Any) -> np.ndarray:
         self.given.append(decisions)
         return super().act(decisions)
+
+
+class Peek(RandomAgent):
+    """Asks for the full state."""
+
+    def __init__(self, game: Any) -> None:
+        super().__init__(game)
+        self.needs = frozenset({"table"})
 
 
 class Dead(RandomAgent):

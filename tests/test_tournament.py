@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from rich.console import Console
 
 from kolkhoz_agents.display import tournament_tables
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.evaluation import Settings, evaluate
+from kolkhoz_agents.plots import plot_matrix
 from kolkhoz_agents.ratings import cycles, ratings
 from kolkhoz_agents.tournament import Tournament, tournament
 from kolkhoz_train.cli.main import main
@@ -88,6 +91,19 @@ def test_the_number_of_workers_changes_nothing() -> None:
             del line["seconds_per_decision"]
         results.append(found)
     assert results[0] == results[1]
+
+
+def test_many_agents_are_numbered_and_who_sees_all_cards_is_marked(tmp_path: Path) -> None:
+    agents = ["random", "mix:rest=random", "faulty_agents:Slow", "faulty_agents:Curious"]
+    agents += ["faulty_agents:Peek"]
+    result = played(agents, deals=4)
+    console = Console(record=True, width=120, file=io.StringIO())
+    console.print(tournament_tables(result)[0])
+    text = console.export_text()
+    assert "5 faulty_agents:Peek (sees all cards)" in text
+    assert "│ 1 random" in text
+    plot_matrix(result, tmp_path / "matrix.svg")
+    assert "<svg" in (tmp_path / "matrix.svg").read_text()
 
 
 def test_wrong_fields_are_refused() -> None:

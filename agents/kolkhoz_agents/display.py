@@ -24,6 +24,8 @@ from kolkhoz_agents.statistics import Estimate
 from kolkhoz_agents.tournament import Tournament
 
 SEES_ALL = "sees all cards"
+MOST_NAMED_COLUMNS = 4
+"""A matrix of more agents has numbers over its columns, for want of room."""
 
 
 def interval_text(estimate: Estimate, digits: int = 3) -> str:
@@ -151,11 +153,15 @@ def tournament_tables(result: Tournament) -> list[Table | Text]:
     title = f"{result.deals:,} deals, seed {result.seed}, par {par:.4g}"
     matrix = Table(title=f"Win share of one (row) against copies of (column): {title}")
     matrix.add_column("")
-    for name in result.agents:
-        matrix.add_column(Text(name))
-    for name, row in zip(result.agents, result.pairs, strict=True):
-        marked = any(cell is not None and cell.sees_all_cards for cell in row)
-        label = f"{name} ({SEES_ALL})" if marked else name
+    names = [
+        agent_text(next(cell for cell in row if cell is not None)) if result.deals else name
+        for name, row in zip(result.agents, result.pairs, strict=True)
+    ]
+    numbered = len(names) > MOST_NAMED_COLUMNS
+    for number, name in enumerate(names, start=1):
+        matrix.add_column(Text(str(number) if numbered else name))
+    for number, (name, row) in enumerate(zip(names, result.pairs, strict=True), start=1):
+        label = f"{number} {name}" if numbered else name
         cells = ["" if cell is None else margin_text(cell.win_share) for cell in row]
         matrix.add_row(Text(label), *cells)
     shown: list[Table | Text] = [matrix]

@@ -20,7 +20,7 @@ from kolkhoz_agents.referee import TIME_LIMIT, OnFault, Referee
 from kolkhoz_agents.report import LineResult, Reporter, shares_by_deal
 from kolkhoz_agents.seating import Plan, pair_plan
 from kolkhoz_agents.statistics import play_until_width
-from kolkhoz_agents.workers import MatchSpec, available_cpus
+from kolkhoz_agents.workers import MatchSpec, WorkerDied, available_cpus
 
 MOST_DEALS = 10_000_000
 DEFAULT_DEALS = 1000
@@ -67,7 +67,7 @@ class Settings:
         )
 
     def play(self, match: Match, plan: Plan) -> str | None:
-        """Plays the match; None, or why it stopped early (`interrupted`, `fault`).
+        """Plays the match; None, or why it stopped early: `interrupted`, `fault`, or in words.
 
         Under `on_fault="stop"` the fault that stopped it is added to the results.
         """
@@ -82,6 +82,8 @@ class Settings:
         except AgentFault as fault:
             match.results.faults.append(fault.fault)
             stopped = "fault"
+        except WorkerDied as error:
+            stopped = str(error)
         if match.records:
             match.records.gather(complete=stopped is None)
         return stopped

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kolkhoz_agents.display import SEES_ALL
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.tournament import Tournament
 
@@ -44,7 +45,11 @@ def plot_matrix(result: Tournament, path: str | os.PathLike[str]) -> None:
             dark = abs(colours(share.mean) - 0.5) > 0.3
             axes.text(column, row, text, ha="center", va="center", fontsize=9,
                       color="white" if dark else "black")  # fmt: skip
-    names = [_short(name) for name in result.agents]
+    names = [
+        _short(name)
+        + (f"\n({SEES_ALL})" if any(cell and cell.sees_all_cards for cell in row) else "")
+        for name, row in zip(result.agents, result.pairs, strict=True)
+    ]
     axes.set_xticks(np.arange(count), names, rotation=35, ha="right", rotation_mode="anchor")
     axes.set_yticks(np.arange(count), names)
     axes.set_xlabel(f"against {result.game.num_seats - 1} copies of")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from kolkhoz_agents.protocol import Game
 from kolkhoz_agents.ratings import Rating, cycles, ratings
 from kolkhoz_agents.report import LineResult, Reporter, parts
 from kolkhoz_agents.seating import Plan, mixed_groups, tournament_plan
-from kolkhoz_agents.statistics import Bootstrap, Estimate, interval
+from kolkhoz_agents.statistics import Bootstrap, interval
+from kolkhoz_env.errors import MissingExtraError
 
 DEFAULT_MIXED = 24
 
@@ -92,6 +94,8 @@ def tournament(
     twice = [agent for agent in dict.fromkeys(agents) if list(agents).count(agent) > 1]
     if twice:
         raise EvaluationError(f"agent {twice[0]!r} is given twice")
+    if find_spec("openskill") is None:
+        raise MissingExtraError("a tournament", "evaluate", "openskill")
     seats = make_game(settings.game, settings.rules).num_seats
     groups = mixed_groups(len(agents), seats, mixed, settings.seed) if mixed else []
     plan = tournament_plan(seats, len(agents), groups)
@@ -154,6 +158,3 @@ def beaten(
         result[first, second] = low[0] > 0
         result[second, first] = high[0] < 0
     return result
-
-
-__all__ = ["DEFAULT_MIXED", "Estimate", "Tournament", "beaten", "tournament"]

@@ -10,7 +10,7 @@ import os
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -29,6 +29,10 @@ from kolkhoz_env.errors import KolkhozError
 
 Tick = Callable[[int], None]
 TICK_SECONDS = 0.2
+
+
+class WorkerDied(EvaluationError):
+    """A process ended in the midst of its work: killed, out of memory, or by an agent's doing."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def play_pieces(
 ) -> Iterator[Played]:
     """Plays pieces (deals int64[n] each) in up to `workers` processes; yields them as they end.
 
-    Raises AgentFault, or EvaluationError if a process dies. Closing the iterator ends them all.
+    Raises AgentFault, or WorkerDied if a process does. Closing the iterator ends them all.
     """
     with _processes(spec, min(workers, len(pieces))) as pool:
         yield from _distribute(pool, iter(pieces), tick)
@@ -91,10 +95,10 @@ def _distribute(
             assert isinstance(pipe, Connection)
             try:
                 kind, content = pipe.recv()
-            except EOFError:
+            except (EOFError, ConnectionError):
                 pool[pipe].join(1)
                 code = pool[pipe].exitcode
-                raise EvaluationError(f"a worker process died (exit code {code})") from None
+                raise WorkerDied(f"a worker process died (exit code {code})") from None
             if kind == "tick":
                 tick(content)
                 continue
@@ -109,7 +113,9 @@ def _give(pipe: Connection, queue: Iterator[NDArray[np.int64]]) -> bool:
     piece = next(queue, None)
     if piece is None:
         return False
-    pipe.send(piece)
+    # A process that has died meanwhile is noticed when nothing comes back.
+    with suppress(ConnectionError):
+        pipe.send(piece)
     return True
 
 

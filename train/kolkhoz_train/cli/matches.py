@@ -153,6 +153,8 @@ def finish(
     _report_faults(faults, Path(arguments.faults))
     if result["stopped"] is None:
         return 0
+    if result["stopped"] not in ("interrupted", "fault"):
+        _say(f"kolkhoz: {result['stopped']}")
     path = arguments.resume or _free_name(f"{arguments.command}-{arguments.seed}")
     match.save(path)
     again = sys.argv[1:] if arguments.resume else [*sys.argv[1:], "--resume", path]
