@@ -2,8 +2,8 @@
 
 Array operations on a batch of one cost a hundred times what they compute. :class:`OneGame` keeps
 the arrays of :class:`~kolkhoz_env.state.State` and the functions of `year` for all that is rare,
-and plays cards and assigns Workers, nine decisions in ten, on single numbers. Both ways leave the
-very same arrays, which the tests compare after every decision.
+and plays cards, assigns Workers and offers swaps, nine decisions in ten, on single numbers. Both
+ways leave the very same arrays, which the tests compare after every decision.
 """
 
 from __future__ import annotations
@@ -14,17 +14,36 @@ from typing import Any
 
 import numpy as np
 
-from kolkhoz_env.cards import CROP, CROP_ACTION, NO_CROP, NUM_ACTIONS, PASS, RANK
+from kolkhoz_env.cards import (
+    CROP,
+    CROP_ACTION,
+    CROP_BITS,
+    NO_CROP,
+    NUM_ACTIONS,
+    PASS,
+    RANK,
+    SABOTEUR,
+)
 from kolkhoz_env.knowledge import Knowledge
 from kolkhoz_env.legal import FOLLOWS
 from kolkhoz_env.one_observation import OneEncoder
 from kolkhoz_env.rules import ASSIGN, PLAY, REQUISITION, SWAP_GIVE, SWAP_TAKE, TRUMP, Rules
-from kolkhoz_env.state import EMPTY, State, UInt8
+from kolkhoz_env.state import (
+    COUNTER,
+    COUNTERS,
+    EMPTY,
+    SWAP_CELLAR,
+    SWAP_PASS,
+    SWAP_PLOT,
+    State,
+    UInt8,
+)
 from kolkhoz_env.tricks import CROP_SET, STRENGTH
 from kolkhoz_env.vector import StepResult, VectorKolkhoz
 
 _FOLLOWS = [int(cards) for cards in FOLLOWS]
 _CROP = CROP.tolist()
+_CROP_BITS = CROP_BITS.tolist()
 _RANK = RANK.tolist()
 _CROP_SET = CROP_SET.tolist()
 _STRENGTH = STRENGTH.tolist()
@@ -121,6 +140,9 @@ class OneGame:
                 return None
             if phase == ASSIGN and self._assign(action):
                 return None
+            if phase == SWAP_TAKE:
+                self._swap_take(action)
+                return None
         return self.table.step(np.array([action], dtype=np.int64))
 
     def _decided(self) -> None:
@@ -155,23 +177,65 @@ class OneGame:
             n.phase[0] = ASSIGN
 
     def _assign(self, action: int) -> bool:
-        """`year.assign_card` on single numbers; false where a field pays or the year ends."""
+        """`year.assign_card` on single numbers; false where the year ends with it."""
         n, crop, place = self._numbers, action - CROP_ACTION, self._numbers.assigned[0]
-        card = n.trick[place]
-        hours = n.hours[crop] + _RANK[card]
-        pays = hours >= self.rules.field_quota and not n.claimed[0] >> crop & 1
         last = place + 1 == self.rules.players
-        if pays or not _RANK[card]:
-            return False
         if last and n.trick_number[0] + 1 == self.rules.tricks_in(n.year[0]):
             return False
+        card = n.trick[place]
+        hours = n.hours[crop] + _RANK[card]
         self._decided()
         n.fields[crop] |= 1 << card
         n.hours[crop] = hours
+        if hours >= self.rules.field_quota and not n.claimed[0] >> crop & 1:
+            self._claim_reward(crop)
+        if card == SABOTEUR:
+            self._count("saboteurs", 1)
         n.assigned[0] = place + 1
         if last:
             self._finish_trick()
         return True
+
+    def _claim_reward(self, crop: int) -> None:
+        n = self._numbers
+        reward = n.rewards[0] & _CROP_BITS[crop]
+        n.claimed[0] |= 1 << crop
+        n.rewards[0] ^= reward
+        n.plots[n.seat[0]] |= reward
+        self._count("fields_completed", 1)
+        self._count("reward_ranks", _RANK[reward.bit_length() - 1])
+
+    def _count(self, name: str, number: int) -> None:
+        n = self._numbers
+        n.totals[n.seat[0] * len(COUNTERS) + COUNTER[name]] += number
+
+    def _swap_take(self, action: int) -> None:
+        """`year.swap_take` on single numbers."""
+        self._decided()
+        n, seat = self._numbers, self._numbers.seat[0]
+        if action == PASS:
+            n.swaps[seat] = SWAP_PASS
+            n.cursor[0] += 1
+            self._next_swap()
+            return
+        n.taken[0] = action
+        places = n.cellars[5 * seat : 5 * seat + 5].tolist()
+        in_plot = n.plots[seat] >> action & 1
+        n.swaps[seat] = SWAP_PLOT if in_plot else SWAP_CELLAR + places.index(action)
+        n.phase[0] = SWAP_GIVE
+
+    def _next_swap(self) -> None:
+        n, players = self._numbers, self.rules.players
+        first = n.planner[0] + 1
+        for position in range(n.cursor[0], players):
+            seat = (first + position) % players
+            if n.plots[seat] or any(card != EMPTY for card in n.cellars[5 * seat : 5 * seat + 5]):
+                n.cursor[0] = position
+                n.seat[0] = seat
+                return
+        n.cursor[0] = 0
+        n.leader[0] = n.seat[0] = first % players
+        n.phase[0] = PLAY
 
     def _finish_trick(self) -> None:
         n = self._numbers

@@ -36,9 +36,7 @@ def test_every_block_and_rule_stands_there() -> None:
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_examples_run(number: int) -> None:
-    code = EXAMPLES[number].replace("KolkhozVecEnv(256", "KolkhozVecEnv(4")
-    # The shortest that PPO learns: one rollout.
-    code = code.replace("learn(100_000)", "learn(1)")
-    code = re.sub(r"(KolkhozVecEnv\(4, players=4\))", r"\1, n_steps=16", code)
+    # Learning itself is tested elsewhere.
+    code = EXAMPLES[number].replace("learner.learn(100_000)", "")
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
