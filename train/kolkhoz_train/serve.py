@@ -167,7 +167,8 @@ async def _body(request: Request) -> bytes:
     if not length.isdigit() or len(length) > 12 or int(length) > MAX_BODY:
         raise RequestError(413, "body", f"longer than {MAX_BODY} bytes; a view has some 6,000")
     try:
-        return await asyncio.wait_for(_read(request), BODY_SECONDS)
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _read(request)
     except TimeoutError:
         raise RequestError(408, "body", f"not here after {BODY_SECONDS:.0f} seconds") from None
     except ClientDisconnect:

@@ -34,7 +34,8 @@ from kolkhoz_train.export.weights import LARGEST_FLOAT16, as_stored, pack_weight
 RUNTIMES = Path(__file__).parent / "runtimes"
 #: Files that every bundle has as they are in this package.
 COPIED = (
-    "README.md", "kolkhoz_bot.mjs", "kolkhoz_bot.d.mts", "kolkhoz_bot.py", "check.mjs", "check.py"
+    "README.md", "kolkhoz_bot.mjs", "kolkhoz_bot.d.mts", "kolkhoz_bot.py", "kolkhoz_record.mjs",
+    "check.mjs", "check.py",
 )  # fmt: skip
 DEMO = "demo.html"
 SUMS = "SHA256SUMS"
@@ -94,8 +95,10 @@ def export_bot(
         BundleError: the bot can't be exported, or something else lies at `folder`.
     """
     game, network = open_bot(bot, name)
-    if folder.exists() and not (folder / NAME).is_file() and (
-        not folder.is_dir() or any(folder.iterdir())
+    if (
+        folder.exists()
+        and not (folder / NAME).is_file()
+        and (not folder.is_dir() or any(folder.iterdir()))
     ):
         refuse(str(folder), "exists and is no bundle; choose an empty or new folder")
     steps = list(played(game, network, TRIAL_GAMES, seed))
@@ -195,4 +198,3 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
-

@@ -52,7 +52,6 @@ class Positions:
         """The network's best legal action of each decision, int64[n]."""
         return self.log_probs.argmax(axis=1)
 
-
     def clear(self) -> NDArray[np.bool_]:
         """Where the best move is better by more than rounding, bool[n]."""
         best = np.sort(self.log_probs, axis=1)[:, -2:]
@@ -69,9 +68,7 @@ def log_softmax(logits: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray
     return masked - np.log(np.exp(masked).sum(axis=1, keepdims=True))
 
 
-def played(
-    game: KolkhozGame, network: NumpyNetwork, games: int, seed: int
-) -> Iterator[Positions]:
+def played(game: KolkhozGame, network: NumpyNetwork, games: int, seed: int) -> Iterator[Positions]:
     """The decisions of whole games, one from each running game at a time.
 
     The bot itself plays the even games, sampling its policy; moves of the odd ones are random, so
