@@ -16,6 +16,7 @@ from kolkhoz_agents.network import Canon, NetworkShape
 from kolkhoz_agents.random_agent import RandomAgent
 from kolkhoz_agents.torch_network import PolicyValueNetwork
 from kolkhoz_train.acting import ActingNetwork, sample
+from kolkhoz_train.average import Average
 from kolkhoz_train.config import OpponentsPart, PpoPart, RewardPart
 from kolkhoz_train.opponents import Opponents
 from kolkhoz_train.ppo import Ppo, Schedule, mean_entropy, schedule
@@ -108,7 +109,7 @@ def test_only_the_learners_seats_and_phases_are_learned() -> None:
     played = play(Seating(player, players, ALL))
     assert played.learner.sum() == 30
     assert len(played.batch) < played.decisions / 2
-    bidding = play(Seating(player, players, Learned(ToyGame(), ['trump']), partner=1))
+    bidding = play(Seating(player, players, Learned(ToyGame(), ["trump"]), partner=1))
     assert (bidding.batch.phase == 0).all()
     assert 0 < len(bidding.batch) < len(played.batch)
     first = play(Seating(player, players, Learned(ToyGame(), ["play:trick_left=1"]), partner=1))
@@ -228,6 +229,21 @@ def test_entropy_counts_legal_moves_alone() -> None:
     logits = torch.tensor([[0.0, 0.0, -1e9, -1e9], [0.0, 0.0, 0.0, 0.0]])
     expected = (np.log(2) + np.log(4)) / 2
     assert float(mean_entropy(logits, torch.log_softmax(logits, 1))) == pytest.approx(expected)
+
+
+def test_the_average_follows_the_weights_and_with_zero_is_the_weights() -> None:
+    first, later = network(1), network(2)
+    exact, slow = Average(first, 0.0), Average(first, 0.9)
+    for batch in range(1, 101):
+        exact.update(later, batch)
+        slow.update(later, batch)
+    wanted = later.weights()
+    assert all((exact.weights()[name] == wanted[name]).all() for name in wanted)
+    np.testing.assert_allclose(slow.weights()["trunk.0.weight"], wanted["trunk.0.weight"], 0, 1e-3)
+    before = slow.weights()["trunk.0.weight"]
+    slow.update(first, 101)
+    moved = before + 0.1 * (first.weights()["trunk.0.weight"] - before)
+    np.testing.assert_allclose(slow.weights()["trunk.0.weight"], moved, rtol=1e-4, atol=1e-6)
 
 
 @dataclass

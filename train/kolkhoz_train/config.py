@@ -123,6 +123,10 @@ class PpoPart(Part):
     discount: Fraction = Field(1.0, description="a seat's decision to its next")
     value_weight: float = Field(0.5, ge=0, description="weight of the value loss")
     max_gradient: Positive = Field(0.5, description="gradients are clipped to this norm")
+    average: float = Field(
+        0.97, ge=0, lt=1, description="how much of the bot's weights, which are a moving average "
+        "of the learner's, stays at a batch; 0: the bot is the learner as it is"
+    )  # fmt: skip
     precision: Literal["bfloat16", "float32"] = Field(
         "bfloat16", description="of matrix products; weights and losses stay float32"
     )

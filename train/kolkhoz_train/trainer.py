@@ -26,6 +26,7 @@ from kolkhoz_agents.registry import make_agent
 from kolkhoz_agents.torch_network import PolicyValueNetwork
 
 from .acting import ActingNetwork, make_network
+from .average import Average
 from .checkpoint import (
     Checkpoint,
     load_latest,
@@ -95,6 +96,7 @@ class Trainer:
             self.partner = as_player(partner, self.shape, self.game, self.device, precision)
         reward = MarginReward(config.reward, self.game.num_seats)
         self.rollout = Rollout(self.game, Canon(self.game, self.shape), reward, self.device)
+        self.average = Average(self.network, self.part.average)
         self.progress = Progress()
         self.results: list[dict[str, Any]] = []
 
@@ -128,6 +130,8 @@ class Trainer:
         state, tensors = checkpoint.state, checkpoint.tensors
         self.network.load_state_dict(without_prefix("network", tensors))
         load_optimizer(self.ppo, without_prefix("optimizer", tensors))
+        # A checkpoint without an average begins one with its own weights.
+        self.average.tensors = without_prefix("average", tensors) or network_tensors(self.network)
         self.progress = Progress(**state["progress"])
         self.opponents.pool = Pool(**state["pool"])
         self.results = list(state["results"])
@@ -193,6 +197,7 @@ class Trainer:
             losses = self.ppo.learn(played.batch, now, order)
         played.seconds["learning"] = time.perf_counter() - before
         self._count(played, part.games)
+        self.average.update(self.network, self.progress.batch)
         self.opponents.maybe_join(self.progress.learned, self.network.weights)
         self.progress.seconds += time.perf_counter() - started
         before = time.perf_counter()
@@ -275,7 +280,7 @@ class Trainer:
             rules=self.game.rules_dict(),
             observation={"version": observation.version, "size": observation.size},
             shape=self.shape,
-            weights=self.network.weights(),
+            weights=self.average.weights(),
             training=training,
             strength=self.results[-len(self.config.evaluation.opponents) :],
             learned=learned,
@@ -285,6 +290,7 @@ class Trainer:
         """Write a checkpoint, the bot and run.json."""
         tensors = prefixed("network", network_tensors(self.network))
         tensors |= prefixed("optimizer", optimizer_tensors(self.ppo))
+        tensors |= prefixed("average", self.average.tensors)
         state = {
             "progress": asdict(self.progress),
             "pool": asdict(self.opponents.pool),
