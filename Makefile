@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help train test lint types tests format bench venv clean
+.PHONY: help train test lint types tests format bench docs venv clean
 
 help:           ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1	/' | expand -t 16
@@ -30,6 +30,9 @@ format: $(READY) ## sort imports and mend what ruff can mend
 
 bench: $(READY) ## decisions per second of every part, on one core
 	$(BIN)/kolkhoz bench
+
+docs: $(READY)  ## the pages that are written from the code
+	$(BIN)/python -m kolkhoz_env.documentation docs/environment.md
 
 venv: $(READY)  ## the virtual environment with everything in it
 

@@ -18,7 +18,6 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import NoReturn
 
 from rich_argparse import RawDescriptionRichHelpFormatter
@@ -104,9 +103,7 @@ def make_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"kolkhoz {version('kolkhoz-lab')}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        module = f"kolkhoz_train.cli.{name}"
-        if find_spec(module):
-            importlib.import_module(module).add_parser(subparsers)
+        importlib.import_module(f"kolkhoz_train.cli.{name}").add_parser(subparsers)
     return parser
 
 
