@@ -18,7 +18,7 @@ PICTURES_EVERY = 0.05
 
 
 class Bar:
-    """A progress bar over the budget, with the rate and the time left."""
+    """A progress bar over the budget, with rate and time left; a line a minute in a file."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -31,6 +31,7 @@ class Bar:
             transient=True,
         )
         self.task = self.progress.add_task("train", total=1.0, text="first batch ...")
+        self.next_line = 60.0
 
     def __enter__(self) -> Bar:
         self.progress.start()
@@ -49,6 +50,9 @@ class Bar:
             f"entropy {report.losses['entropy']:.2f}, {clock(left)} left"
         )
         self.progress.update(self.task, completed=done, text=text)
+        if not self.console.is_terminal and seconds >= self.next_line:
+            self.next_line = seconds + 60
+            self.say(f"{100 * done:.1f}%: {text}")
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
