@@ -77,7 +77,7 @@ def test_other_decisions_of_a_call_that_raises_are_answered() -> None:
 def test_an_agent_that_thinks_for_ever_is_stopped() -> None:
     result, _ = play("Sleeper", deals=30, limit=0.2)
     assert result.stopped == "fault"
-    assert "took more than 0.2 seconds for a call of" in result.faults[0].reason
+    assert "took more than 0.2 seconds (--time-limit) for a call of" in result.faults[0].reason
     result, _ = play("Sleeper", deals=8, limit=0.2, on_fault="forfeit")
     assert result.stopped is None
     assert result.deals == 8

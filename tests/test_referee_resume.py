@@ -207,6 +207,16 @@ def test_until_width_stops_when_it_is_narrow(capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out)["deals"] == 300
 
 
+def test_until_width_goes_on_from_a_file_that_holds_more(tmp_path: Path) -> None:
+    state = tmp_path / "state.npz"
+    common: dict[str, Any] = {"game": TOY, "workers": 0, "state": state}
+    evaluate("random", "random", Settings(**common, deals=700))
+    result, _ = evaluate("random", "random", Settings(**common, until_width=0.03))
+    fresh, _ = evaluate("random", "random", Settings(game=TOY, workers=0, until_width=0.03))
+    assert result.deals == max(700, fresh.deals)
+    assert result.tables[0].win_share.width <= 0.03
+
+
 @pytest.mark.parametrize("option", ["--json", "--records", "--resume", "--plot"])
 def test_a_place_that_cannot_be_written_is_refused_before_play(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -94,7 +94,9 @@ class Settings:
 
         def play_to(deals: int):  # type: ignore[no-untyped-def]
             match.play_to(deals)
-            return shares_by_deal(match.results.values, plan.lines)
+            # A file that was gone on from may hold deals beyond these.
+            wanted = match.results.deals < deals
+            return shares_by_deal(match.results.values[wanted], plan.lines)
 
         play_until_width(play_to, width, self.deals or MOST_DEALS)
 

@@ -84,7 +84,8 @@ def ask(agent: Agent, decisions: Decisions, limit: float) -> Answer:
         with time_limit(limit):
             given = agent.act(decisions)
     except _TimeUp:
-        reason = f"took more than {limit:g} seconds for a call of {len(decisions)} decisions"
+        count = len(decisions)
+        reason = f"took more than {limit:g} seconds (--time-limit) for a call of {count} decisions"
         return _all_wrong(decisions, (reason, ""), limit)
     except Exception as error:
         raised = error
