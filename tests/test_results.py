@@ -1,0 +1,90 @@
+"""Published figures: made by commands that parse, shown as they were measured."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from kolkhoz_train.cli.main import main, make_parser
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import results  # noqa: E402
+
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+def test_every_measurement_is_a_command() -> None:
+    for name, command in results.commands().items():
+        assert re.fullmatch(r"\w+", name)
+        parsed = make_parser().parse_args([*shlex.split(command), "--json", f"{name}.json"])
+        assert callable(parsed.run)
+
+
+def test_every_file_is_what_its_command_measures() -> None:
+    known = results.commands()
+    for path in sorted(results.RESULTS.glob("*.json")):
+        assert path.stem in known, f"{path.name}: no command in commands.yaml makes it"
+        asked = make_parser().parse_args(shlex.split(known[path.stem]))
+        found = json.loads(path.read_text())
+        for key in ("deals", "seed", "players"):
+            if hasattr(asked, key):
+                assert found[key] == getattr(asked, key), f"{path.name}: {key}"
+        assert not found.get("stopped"), path.name
+        assert not found.get("faults"), path.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tables_are_current(page: Path) -> None:
+    text = page.read_text()
+    assert results.filled(text) == text, "run: python tools/results.py write"
+    for kind, names in re.findall(r"<!-- results: (\S+) ([^>]*?) ?-->", text):
+        assert kind in results.KINDS
+        for pattern in names.split():
+            assert any(results.fnmatch(name, pattern) for name in results.commands()), pattern
+
+
+def test_tables_from_measured_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    measures = {
+        "duel": "evaluate greedy random --deals 3",
+        "ladder": "tournament greedy random --deals 2 --mixed 0",
+        "speed": "bench --parts engine aec agents --agents random --batch 64 --runs 1 "
+        "--seconds 0.01",
+    }
+    (tmp_path / "commands.yaml").write_text(json.dumps(measures))
+    for name, command in measures.items():
+        assert main([*shlex.split(command), "--json", str(tmp_path / f"{name}.json")]) == 0
+    kinds = {
+        "duel": ["head-to-head", "statistics", "commands"],
+        "ladder": ["matrix", "ratings", "commands"],
+        "speed": ["engine", "engine-time", "rates", "time-shares", "machine", "commands"],
+    }
+    page = "".join(
+        f"<!-- results: {kind} {name} -->\nold\n<!-- /results -->\n"
+        for name, made in kinds.items()
+        for kind in made
+    )
+    text = results.filled(page)
+    assert "old" not in text
+    assert results.filled(text) == text
+    assert "| `greedy` | 3 × `random` |" in text
+    assert "kolkhoz evaluate greedy random --deals 3 --json docs/results/duel.json" in text
+    assert "| 64 |" in text
+    assert "PettingZoo `raw_env`" in text
+    for rows in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        assert len({line.count("|") for line in rows.splitlines()}) == 1
+
+
+def test_names_of_modules_are_right() -> None:
+    text = (ROOT / "docs/architecture.md").read_text()
+    folders = [ROOT / "kolkhoz_env", ROOT / "agents/kolkhoz_agents", ROOT / "train/kolkhoz_train"]
+    for name in re.findall(r"`([\w/]+(?:\.py|/))`", text):
+        assert any((folder / name).exists() or (folder.parent / name).exists()
+                   for folder in folders), name  # fmt: skip
