@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from kolkhoz_env.cards import NUM_ACTIONS, action_name
@@ -63,8 +64,8 @@ class KolkhozGame:
     ) -> VectorKolkhoz:
         """The games numbered ``games`` of a seed, at their first decision."""
         rules = replace(self.rules, auto_forced=auto_forced)
-        numbers = list(games) if not hasattr(games, "__len__") else games
-        return VectorKolkhoz(len(numbers), seed=seed, rules=rules, games=numbers, restart=restart)
+        numbers = np.asarray(games, dtype=np.int64)
+        return VectorKolkhoz(numbers.size, seed=seed, rules=rules, games=numbers, restart=restart)
 
     def recorder(self, table: VectorKolkhoz) -> Recorder:
         """The table, whose games have not begun, with a keeper of records around it."""

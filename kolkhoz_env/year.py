@@ -92,10 +92,10 @@ def set_up(
     state.planner[rows] = drawn
     state.year[rows] = 1
     state.decision[rows] = 0
-    for cleared in (state.hands, state.dealt, state.plots, state.north, state.seen):
-        cleared[rows] = 0
-    for cleared in (state.places, state.revealed, state.totals):
-        cleared[rows] = 0
+    for zone in (state.hands, state.dealt, state.plots, state.north, state.seen):
+        zone[rows] = 0
+    for counter in (state.places, state.revealed, state.totals):
+        counter[rows] = 0
     state.cellars[rows] = EMPTY
     state.faces[rows] = EMPTY
     begin_year(state, rows, course)
