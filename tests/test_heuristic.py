@@ -169,7 +169,7 @@ def test_it_names_its_longest_crop_trump_and_swaps_up() -> None:
     given = agent.act(asked(game, table, agent, np.arange(table.size)))
     gain = RANK[given] - RANK[taken[swaps]]
     assert gain.mean() > 2
-    assert (gain >= 0).mean() > 0.9
+    assert (gain >= 0).mean() > 0.75  # the others make a hand that wins every trick
 
 
 # Assigning ------------------------------------------------------------------------------------

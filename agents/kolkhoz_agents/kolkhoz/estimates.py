@@ -24,18 +24,20 @@ class Weights:
     Fields: `fail_slope`, `fail_middle` place the logistic curve of "this share of the hours still
     to come is needed" against failing; `trump_pull` is how much the trump field is ahead,
     `saboteur` the risk of an unseen Saboteur; `kept` is how surely the best hand card gets banked.
-    Assigning: `others` weighs another seat's loss against one's own, `unsure` the
-    risk that a seat without a Medal gets one, `reward` is what a claimed
-    card is worth beyond its rank. Tricks: `medal` scales the loss that the first Medal brings,
-    `rival` that scale while another seat may become Hero, `control` is the worth of assigning,
-    `rewards` of the rewards within reach, `again` and `guard` (per rank at stake) the extra for a
-    seat that has its Medal already, `hero` the share of the table's stakes for a seat on its way
-    to win all, `trumped` how often somebody who can win does, `keep` the worth of the card to
-    bank, `spare` of the one behind it; `danger`, `danger_power`, `off_trump` say how likely a card
-    kept wins against one's will. Banking and swaps: `exposed` is the risk that a card in a failed
-    field is taken, `threshold` the least gain of a swap, `easier` the worth of a hand that wins
-    less. Trump: `length`, `strength` of the crop in hand, `stake` of cards already held, `prize`
-    of the crop's reward.
+    Assigning: `others` weighs another seat's loss against one's own, `unsure` the risk that a seat
+    without a Medal gets one, `reward` is what a claimed card is worth beyond its rank, `hero_hope`
+    the chance to win a further trick of a seat that has won all. Tricks: `medal` scales the loss
+    that the first Medal brings, `control` is the worth of assigning, `rewards` of the rewards
+    within reach, `again` and `guard` (per rank at stake) the extra for a seat that has its Medal
+    already; `hero` the share of the others' stakes that a Hero gains, `hero_power` and `hero_plain`
+    how likely a card (not of trump) wins when it is meant to; `rival` how surely another seat
+    becomes Hero that has won all but the last trick, `deny` what its stake is worth then; `trumped`
+    how often somebody who can win does, `keep` the worth of the card to bank, `spare` of the one
+    behind it; `danger`, `danger_power`, `off_trump` say how likely a card kept wins against one's
+    will. Banking and swaps: `exposed` is the risk that a card in a failed field is taken,
+    `threshold` the least gain of a swap, `swapped` the worth of a better hand, `banked` of its best
+    card. Trump: `hand` is the worth of the hand, `length` and `strength` those of the crop in hand,
+    `stake` of cards already held, `prize` of the crop's reward.
     """
 
     fail_slope: float = 5.92
@@ -51,8 +53,12 @@ class Weights:
     rewards: float = 0.26
     again: float = 1.21
     guard: float = 0.16
-    hero: float = 0.39
-    rival: float = 0.27
+    hero: float = 1.2
+    hero_power: float = 1.0
+    hero_plain: float = 0.8
+    hero_hope: float = 0.4
+    rival: float = 0.8
+    deny: float = 0.35
     trumped: float = 0.38
     keep: float = 0.33
     spare: float = 0.09
@@ -60,9 +66,11 @@ class Weights:
     danger_power: float = 1.37
     off_trump: float = 0.23
     exposed: float = 0.41
-    threshold: float = 0.77
-    easier: float = 0.04
-    length: float = 3.04
+    threshold: float = 0.3
+    swapped: float = 0.9
+    banked: float = 0.5
+    hand: float = 1.0
+    length: float = 3.0
     strength: float = 0.21
     stake: float = 0.03
     prize: float = 0.08
@@ -73,7 +81,8 @@ class Position:
     """What the heuristic weighs in n decisions of one seat each: P seats, four crops.
 
     Attributes:
-        year, trump, trick_size, trick_number, assigned, led, best: as in the state, int[n].
+        year, trump, trick_size, trick_number, assigned, led, best, taken: as in the state, int[n].
+        remaining: int64[n], tricks not finished yet, this one included.
         seats: int8[n], the seat to act.
         medals: int8[n, P]; trick: int8[n, P]; hours: int16[n, 4]; rewards: int8[n, 4], the rank
             of each field's reward of the year, 0 once it is paid.
@@ -92,6 +101,7 @@ class Position:
     trump: NDArray[np.int8]
     trick_size: NDArray[np.int8]
     trick_number: NDArray[np.int8]
+    remaining: NDArray[np.int64]
     assigned: NDArray[np.int8]
     led: NDArray[np.int8]
     best: NDArray[np.uint8]
@@ -100,6 +110,7 @@ class Position:
     trick: NDArray[np.int8]
     hours: NDArray[np.int16]
     rewards: NDArray[np.int8]
+    taken: NDArray[np.int8]
     hand: NDArray[np.uint64]
     unseen: NDArray[np.uint64]
     cards: NDArray[np.int8]
@@ -186,6 +197,7 @@ def estimate(known: Knowledge, weights: Weights) -> Position:
         trump=state.trump,
         trick_size=state.trick_size,
         trick_number=state.trick_number,
+        remaining=tricks - state.trick_number,
         assigned=state.assigned,
         led=state.led,
         best=state.best,
@@ -194,6 +206,7 @@ def estimate(known: Knowledge, weights: Weights) -> Position:
         trick=state.trick,
         hours=state.hours,
         rewards=rewards.astype(np.int8),
+        taken=state.taken,
         hand=hand,
         unseen=unseen,
         cards=cards,

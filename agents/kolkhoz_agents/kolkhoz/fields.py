@@ -36,6 +36,10 @@ def value_of_success(position: Position, weights: Weights) -> F32:
     games, seats = position.games, position.seats
     further = further_losses(position.fail, position.stakes, position.counts)
     at_risk = np.where(position.medals > 0, 1.0, weights.unsure).astype(np.float32)
+    # A seat on its way to win every trick is exempt in the end, and all others are inspected.
+    on_way = position.medals[games, seats] == position.trick_number + 1
+    hero = np.where(on_way, weights.hero_hope ** (position.remaining - 1), 0).astype(np.float32)
+    at_risk = np.maximum(at_risk, hero[:, None])
     at_risk[games, seats] = 0
     theirs = (further * at_risk[:, :, None]).sum(axis=1)
-    return further[games, seats] - weights.others * theirs
+    return further[games, seats] * (1 - hero)[:, None] - weights.others * theirs

@@ -58,9 +58,9 @@ class HeuristicAgent:
         elif phase == TRUMP:
             scores[:, _CROPS] = score_trumps(position, weights)
         elif phase == SWAP_TAKE:
-            scores[:] = score_takes(position, weights)
+            scores[:] = score_takes(position, mask, weights)
         elif phase == SWAP_GIVE:
-            scores[:, _CARDS] = score_gives(position, weights)
+            scores[:, _CARDS] = score_gives(position, position.taken, weights)
         elif phase == REQUISITION:
             scores[:, _CARDS] = score_losses(position)
         return choose_best(scores, mask)

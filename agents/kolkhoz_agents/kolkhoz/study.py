@@ -153,9 +153,7 @@ class _Observer:
         rows = rows[actions == PASS]
         none = np.full(rows.size, -1)
         zone = np.full(rows.size, NO_SWAP)
-        self._add(
-            "swaps", state, rows, zone=zone, taken=none, given=none, trump=state.trump[rows]
-        )
+        self._add("swaps", state, rows, zone=zone, taken=none, given=none, trump=state.trump[rows])
 
     def _swap(self, state: State, rows: Ints, actions: Ints, mask: Bools) -> None:
         plot = state.swaps[rows, state.seat[rows]] == SWAP_PLOT

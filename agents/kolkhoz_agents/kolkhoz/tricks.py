@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kolkhoz_agents.kolkhoz.estimates import F32, Position, Weights
+from kolkhoz_agents.kolkhoz.estimates import F32, Position, Weights, banking
 from kolkhoz_env.cards import (
     CROP,
     CROP_BITS,
@@ -57,11 +57,22 @@ def score_plays(
     loses += weights.spare * np.where(is_best | is_second, np.maximum(second - third, 0), 0)
 
     # What is left in hand, but for the card that will be banked, may win against one's will.
-    escape = np.log(1 - np.clip(weights.danger * win_later(position, weights), 0, 0.95))
+    escape = np.log(
+        1
+        - np.clip(
+            weights.danger * win_later(cards, position.trump, position.unseen, weights), 0, 0.95
+        )
+    )
     escape = np.where(cards >= 0, escape, 0)
     banked = np.where(is_best, _first(escape, is_second), _first(escape, is_best))
     risk = 1 - np.exp(np.minimum(escape.sum(axis=1, keepdims=True) - escape - banked, 0))
-    value = wins * (gain - cost)[:, None] - (1 - wins) * cost[:, None] * risk
+    heroic = hero_chance(position, weights)
+    won = (
+        gain[:, None]
+        + heroic * hero_stake(position, weights)[:, None]
+        - cost[:, None] * (1 - heroic)
+    )
+    value = wins * won - (1 - wins) * cost[:, None] * risk
     allowed = mask[position.games[:, None], number] & (cards >= 0)
     return cards, np.where(allowed, value - loses, -np.inf).astype(np.float32)
 
@@ -73,16 +84,34 @@ def _first(values: F32, where: NDArray[np.bool_]) -> F32:
     return np.where(marked, np.take_along_axis(values, place, axis=1), 0)
 
 
-def win_later(position: Position, weights: Weights) -> F32:
-    """Chance that each hand card wins a later trick when it must be played, float32[n, 5]."""
-    number = position.cards.astype(np.int64)
-    crop = np.where(CROP[position.cards] == NO_CROP, 0, CROP[position.cards])
-    own = CROP_BITS[crop] & position.unseen[:, None]
-    stronger = STRONGER[position.trump[:, None], crop, number] & own
+def win_later(
+    cards: NDArray[np.int8], trump: NDArray[np.int8], unseen: NDArray[np.uint64], weights: Weights
+) -> F32:
+    """Chance that each hand card wins a later trick when it must be played, float32[n, k]."""
+    chance = (1 - _stronger_share(cards, trump, unseen)) ** weights.danger_power
+    plain = CROP[cards] != trump[:, None]
+    return (chance * np.where(plain, weights.off_trump, 1)).astype(np.float32)
+
+
+def lead_chance(
+    cards: NDArray[np.int8], trump: NDArray[np.int8], unseen: NDArray[np.uint64], weights: Weights
+) -> F32:
+    """Chance that each hand card wins a trick that it leads, float32[n, k]."""
+    chance = (1 - _stronger_share(cards, trump, unseen)) ** weights.hero_power
+    plain = CROP[cards] != trump[:, None]
+    return (chance * np.where(plain, weights.hero_plain, 1)).astype(np.float32)
+
+
+def _stronger_share(
+    cards: NDArray[np.int8], trump: NDArray[np.int8], unseen: NDArray[np.uint64]
+) -> F32:
+    """Share of the unseen cards of each card's crop that beat it, float32[n, k]."""
+    number = cards.astype(np.int64)
+    crop = np.where(CROP[cards] == NO_CROP, np.minimum(trump, NO_CROP - 1)[:, None], CROP[cards])
+    own = CROP_BITS[crop] & unseen[:, None]
+    stronger = STRONGER[trump[:, None], crop, number] & own
     share = np.bitwise_count(stronger) / (np.bitwise_count(own) + np.float32(0.5))
-    is_trump = crop == position.trump[:, None]
-    chance = (1 - np.minimum(share, 1)) ** weights.danger_power
-    return (chance * np.where(is_trump, 1, weights.off_trump)).astype(np.float32)
+    return np.minimum(share, 1).astype(np.float32)
 
 
 def worth_of_winning(position: Position, weights: Weights) -> tuple[F32, F32]:
@@ -92,17 +121,65 @@ def worth_of_winning(position: Position, weights: Weights) -> tuple[F32, F32]:
     medals = position.medals[games, seats]
     has = medals > 0
     cost = np.where(has, 0, weights.medal * own_loss)
-    # A seat that has won all so far makes this seat inspected anyway unless it is stopped.
+    # A seat that has won all so far has everybody inspected unless it is stopped.
     number = position.trick_number[:, None]
-    rivals = (position.medals == number) & (number >= 2)
+    rivals = (position.medals == number) & (number >= 1)
     rivals[games, seats] = False
-    cost = np.where(rivals.any(axis=1), cost * weights.rival, cost)
+    near = position.trick_number / np.maximum(position.trick_number + position.remaining - 1, 1)
+    threat = weights.rival * np.where(rivals.any(axis=1), near**2, 0)
     gain = weights.control + weights.rewards * _rewards_in_reach(position)
     gain = gain + np.where(has, weights.again + weights.guard * own_loss, 0)
-    on_way = has & (medals == position.trick_number)
-    hero = own_loss + weights.others * (position.loss.sum(axis=1) - own_loss)
-    gain = gain + np.where(on_way, weights.hero * hero * (medals - 0.5), 0)
-    return gain.astype(np.float32), cost.astype(np.float32)
+    gain = gain + threat * weights.deny * (position.loss * rivals).sum(axis=1)
+    return gain.astype(np.float32), (cost * (1 - threat)).astype(np.float32)
+
+
+def hero_stake(position: Position, weights: Weights) -> F32:
+    """What it is worth that all the others are inspected, float32[n]."""
+    own_loss = position.loss[position.games, position.seats]
+    return weights.hero * (position.loss.sum(axis=1) - own_loss)
+
+
+def hero_chance(position: Position, weights: Weights) -> F32:
+    """Chance to win all tricks of the year after this one, by the card played, float32[n, 5].
+
+    0 for a seat that has missed a trick. Of the other cards the strongest are played.
+    """
+    chance = lead_chance(position.cards, position.trump, position.unseen, weights)
+    logs = np.where(position.cards >= 0, np.log(np.maximum(chance, 1e-6)), -99)
+    order = np.argsort(-logs, axis=1, kind="stable")
+    place = np.argsort(order, axis=1)
+    total = np.take_along_axis(logs, order, axis=1).cumsum(axis=1)
+    total = np.concatenate([np.zeros((len(total), 1)), total], axis=1)
+    needed = np.maximum(position.remaining - 1, 0)[:, None]
+    best = np.take_along_axis(total, np.minimum(needed, total.shape[1] - 1), axis=1)
+    beyond = np.take_along_axis(total, np.minimum(needed + 1, total.shape[1] - 1), axis=1)
+    later = np.where(place < needed, beyond - logs, best)
+    on_way = position.medals[position.games, position.seats] == position.trick_number
+    return np.where(on_way[:, None], np.exp(np.minimum(later, 0)), 0).astype(np.float32)
+
+
+def hand_worth(
+    cards: NDArray[np.int8], trump: NDArray[np.int8], position: Position, weights: Weights
+) -> F32:
+    """What hands int8[n, k] are worth before the first trick under a trump crop, float32[n].
+
+    Either it wins every trick, or it should win none, and banks its best card.
+    """
+    there = cards >= 0
+    leads = np.where(there, lead_chance(cards, trump, position.unseen, weights), 0)
+    leads = -np.sort(-leads, axis=1)
+    hero = np.where(np.arange(cards.shape[1]) < position.remaining[:, None], leads, 1).prod(axis=1)
+    bank = banking(cards, position.fail, weights)
+    escape = 1 - np.clip(
+        weights.danger * win_later(cards, trump, position.unseen, weights), 0, 0.95
+    )
+    escape = np.where(
+        there & (np.arange(cards.shape[1]) != bank.argmax(axis=1)[:, None]), escape, 1
+    )
+    risk = 1 - escape.prod(axis=1)
+    own_loss = position.loss[position.games, position.seats]
+    cost = weights.medal * own_loss * (1 - hero) * risk
+    return weights.banked * bank.max(axis=1) + hero * hero_stake(position, weights) - cost
 
 
 def _rewards_in_reach(position: Position) -> F32:
