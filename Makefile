@@ -33,6 +33,7 @@ bench: $(READY) ## decisions per second of every part, on one core
 
 docs: $(READY)  ## the pages that are written from the code
 	$(BIN)/python -m kolkhoz_env.documentation docs/environment.md
+	$(BIN)/python tools/results.py write
 
 venv: $(READY)  ## the virtual environment with everything in it
 
