@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help train test lint types tests format bench docs venv clean
+.PHONY: help train test lint types tests format bench docs site notebooks venv clean
 
 help:           ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1	/' | expand -t 16
@@ -34,6 +34,12 @@ bench: $(READY) ## decisions per second of every part, on one core
 docs: $(READY)  ## the pages that are written from the code
 	$(BIN)/python -m kolkhoz_env.documentation docs/environment.md
 	$(BIN)/python tools/results.py write
+
+site: $(READY)  ## the pages and notebooks as a site, in site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+notebooks: $(READY) ## run the notebooks again and keep their outputs
+	$(BIN)/python tools/run_notebooks.py
 
 venv: $(READY)  ## the virtual environment with everything in it
 
