@@ -42,14 +42,14 @@ class _Trial:
     """B decisions with more than one legal move, and how their moves have fared so far.
 
     `alive` bool[B, A]: moves still in the running; `total` float64[B, A]: summed values in `tried`
-    worlds; `prior` float64[B, A]; `passes`: times that worlds were drawn.
+    int64[B] worlds; `prior` float64[B, A]; `passes`: times that worlds were drawn.
     """
 
     decisions: Decisions
     alive: NDArray[np.bool_]
     total: NDArray[np.float64]
     prior: NDArray[np.float64]
-    tried: int = 0
+    tried: NDArray[np.int64]
     passes: int = 0
 
     @property
@@ -59,7 +59,7 @@ class _Trial:
         return count
 
     def scores(self) -> NDArray[np.float64]:
-        mean = self.total / max(self.tried, 1)
+        mean = self.total / np.maximum(self.tried, 1)[:, None]
         return np.where(self.alive, mean + self.prior, -np.inf)
 
     def narrow(self, keep: NDArray[np.int64]) -> None:
@@ -113,19 +113,21 @@ class SearchAgent:
         """int64[B] legal actions."""
         actions = decisions.mask.argmax(axis=1).astype(np.int64)
         choices = decisions.mask.sum(axis=1)
-        if self.worlds:
-            for count in np.unique(choices[choices > 1]):
-                rows = np.flatnonzero(choices == count)
-                actions[rows] = self._by_worlds(self._trial(decisions.take(rows)), int(count))
-        elif (choices > 1).any():
-            rows = np.flatnonzero(choices > 1)
-            actions[rows] = self._by_time(self._trial(decisions.take(rows)))
+        rows = np.flatnonzero(choices > 1)
+        if len(rows):
+            trial = self._trial(decisions.take(rows))
+            if self.worlds:
+                self._by_worlds(trial)
+            else:
+                self._by_time(trial)
+            actions[rows] = trial.scores().argmax(axis=1)
         return actions
 
     def _trial(self, decisions: Decisions) -> _Trial:
         mask = decisions.mask
         prior = self.weight * self._prior(decisions) if self.weight else np.zeros(mask.shape)
-        return _Trial(decisions, mask.copy(), np.zeros(mask.shape), prior)
+        tried = np.zeros(len(mask), dtype=np.int64)
+        return _Trial(decisions, mask.copy(), np.zeros(mask.shape), prior, tried)
 
     def _prior(self, decisions: Decisions) -> NDArray[np.float64]:
         """float64[B, A]: log of the chance of each move with the rollout agent."""
@@ -136,67 +138,69 @@ class SearchAgent:
         prior[np.arange(len(decisions)), self.policy.act(decisions)] = 0
         return prior
 
-    def _by_worlds(self, trial: _Trial, moves: int) -> NDArray[np.int64]:
-        """Each round spends the same number of games, on fewer and fewer moves."""
-        rounds = _rounds(moves)
-        for _ in range(rounds):
-            alive = int(trial.moves[0])
-            self._try(trial, -(-self.worlds * moves // (rounds * alive)))
-            trial.narrow(np.full(len(trial.decisions), max(-(-alive // 2), 1)))
-        return trial.scores().argmax(axis=1)
+    def _by_worlds(self, trial: _Trial) -> None:
+        """Each round of a decision spends the same number of games, on fewer and fewer moves."""
+        moves = trial.moves
+        rounds = np.ceil(np.log2(moves)).astype(np.int64)
+        for number in range(int(rounds.max())):
+            goes_on = number < rounds
+            alive = trial.moves
+            count = -(-self.worlds * moves // (rounds * alive))
+            self._try(trial, np.where(goes_on, count, 0))
+            trial.narrow(np.where(goes_on, -(-alive // 2), alive))
 
-    def _by_time(self, trial: _Trial) -> NDArray[np.int64]:
+    def _by_time(self, trial: _Trial) -> None:
         """Each round takes the same time."""
         begin = perf_counter()
         total = self.seconds * len(trial.decisions)
-        rounds = _rounds(int(trial.moves.max()))
+        rounds = int(np.ceil(np.log2(trial.moves.max())))
         for number in range(rounds):
             deadline = begin + total * (number + 1) / rounds
             left = deadline - perf_counter()
             while True:
                 count = self._worlds_in(left, int(trial.moves.sum()))
                 started = perf_counter()
-                self._try(trial, count)
+                self._try(trial, np.full(len(trial.decisions), count))
                 left = deadline - perf_counter()
                 if left < 0.5 * (perf_counter() - started):
                     break
-            trial.narrow(np.maximum(-(-trial.moves // 2), 1))
-        return trial.scores().argmax(axis=1)
+            trial.narrow(np.maximum(-(-trial.moves // 2), 1 if number == rounds - 1 else 2))
 
     def _worlds_in(self, seconds: float, moves: int) -> int:
         """How many worlds to draw in one pass over `moves` moves."""
         rows = self._rate * seconds if self._rate else FEW_ROWS
         return max(int(min(max(rows, FEW_ROWS), ROWS) / moves), 1)
 
-    def _try(self, trial: _Trial, count: int) -> None:
-        """Try all moves in the running in `count` new worlds of each decision."""
+    def _try(self, trial: _Trial, counts: NDArray[np.int64]) -> None:
+        """Try all moves in the running in new worlds, int64[B] `counts` for each decision."""
         started = perf_counter()
         trial.passes += 1
-        moves = trial.moves
-        rows = int(moves.sum()) * count
-        cuts = np.cumsum(moves * count) // ROWS
-        for part in np.split(np.arange(len(moves)), np.flatnonzero(np.diff(cuts)) + 1):
-            trial.total[part] += self._values(trial, part, count)
-        trial.tried += count
-        self._rate = rows / max(perf_counter() - started, 1e-6)
+        rows = trial.moves * counts
+        asked = np.flatnonzero(rows)
+        parts = np.cumsum(rows[asked]) // ROWS
+        for part in np.split(asked, np.flatnonzero(np.diff(parts)) + 1):
+            trial.total[part] += self._values(trial, part, counts[part])
+        trial.tried += counts
+        self._rate = rows.sum() / max(perf_counter() - started, 1e-6)
 
-    def _values(self, trial: _Trial, part: IntArray, count: int) -> NDArray[np.float64]:
-        """Values of the moves of some decisions, summed over `count` worlds, float64[n, A]."""
+    def _values(
+        self, trial: _Trial, part: IntArray, counts: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Values of the moves of some decisions, summed over their worlds, float64[n, A]."""
         decisions = trial.decisions.take(part)
+        most = int(counts.max())
         with np.errstate(over="ignore"):
             seeds = mix(decisions.keys + np.uint64(trial.passes) * _GOLDEN)
-            keys = mix(
-                np.repeat(seeds, count) + np.tile(np.arange(count, dtype=np.uint64), len(part))
-            )
-        worlds = self._draw(decisions, count, seeds)
+            keys = mix(seeds[:, None] + np.arange(most, dtype=np.uint64)).ravel()
         which, move = np.nonzero(trial.alive[part])
-        rows = (which[:, None] * count + np.arange(count)).ravel()
-        table = worlds.take(rows)
-        seats = np.repeat(np.asarray(decisions.seat)[which], count)
-        table.step(np.repeat(move, count))
+        pair, world = np.nonzero(np.arange(most) < counts[which][:, None])
+        rows = which[pair] * most + world
+        table = self._draw(decisions, most, seeds).take(rows)
+        table.step(move[pair])
+        seats = np.asarray(decisions.seat)[which[pair]]
         values = self.playouts.values(table, seats, keys[rows])
         total = np.zeros(decisions.mask.shape)
-        total[which, move] = values.reshape(-1, count).sum(axis=1)
+        total[which, move] = np.bincount(pair, weights=values, minlength=len(which))
         return total
 
     def _draw(self, decisions: Decisions, count: int, seeds: NDArray[np.uint64]) -> Table:
@@ -217,10 +221,6 @@ class CheaterAgent(SearchAgent):
     def _draw(self, decisions: Decisions, count: int, seeds: NDArray[np.uint64]) -> Table:
         assert decisions.table is not None, "the cheater needs the table"
         return decisions.table.take(np.repeat(np.arange(len(decisions)), count))
-
-
-def _rounds(moves: int) -> int:
-    return max(int(np.ceil(np.log2(moves))), 1)
 
 
 def _has_heuristic(game: Game) -> bool:

@@ -14,7 +14,7 @@ def score_trumps(position: Position, weights: Weights) -> F32:
     """Scores float32[n, 4] of the crops as trump."""
     ranks, cards = by_crop(position.hand)
     held = position.stakes[position.games, position.seats]
-    scores = (
+    scores: F32 = (
         weights.length * cards
         + weights.strength * ranks
         + weights.stake * held
@@ -29,8 +29,10 @@ def score_trumps(position: Position, weights: Weights) -> F32:
 
 def card_worth(position: Position, weights: Weights) -> F32:
     """What each card is worth in Plot or Cellar, float32[n, 54]; nothing for no card."""
-    fail = np.concatenate([position.fail, np.zeros((position.size, 1), np.float32)], axis=1)
-    return RANK[: NUM_CARDS + 1] * (1 - weights.exposed * fail[:, CROP[: NUM_CARDS + 1]])
+    fail = np.zeros((position.size, NO_CROP + 1), dtype=np.float32)
+    fail[:, :NO_CROP] = position.fail
+    worth = RANK[: NUM_CARDS + 1] * (1 - weights.exposed * fail[:, CROP[: NUM_CARDS + 1]])
+    return worth.astype(np.float32)
 
 
 def _swap_gains(position: Position, taken: NDArray[np.int8], weights: Weights) -> F32:
