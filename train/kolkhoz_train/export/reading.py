@@ -85,6 +85,18 @@ def changed_files(folder: Path) -> list[str]:
     return problems
 
 
+def unlisted_files(bundle: Bundle) -> list[str]:
+    """Files that differ from what the manifest says of them; empty if all is well."""
+    listed = bundle.manifest["files"]
+    problems = []
+    for name in sorted({*COPIED, DEMO, MODEL, VECTORS, WEIGHTS}):
+        content = read_file(bundle.folder, name, LARGEST_VECTORS)
+        right = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        if not isinstance(listed, dict) or listed.get(name) != right:
+            problems.append(f"{name}: not as {NAME} lists it")
+    return problems
+
+
 def _sums(folder: Path) -> dict[str, str]:
     sums: dict[str, str] = {}
     text = read_file(folder, SUMS, 1 << 16).decode("utf-8", "replace")
@@ -128,8 +140,9 @@ def open_model(folder: Path) -> Any:
             refuse(where, f"operator {node.op_type!r} is none of those that a bundle uses")
     if model.functions or any(t.data_location or t.external_data for t in model.graph.initializer):
         refuse(where, "holds functions or weights outside the file")
-    if [(entry.domain, entry.version) for entry in model.opset_import] != [("", OPSET)]:
-        refuse(where, f"opset {model.opset_import} should be {OPSET}")
+    opsets = [(entry.domain, entry.version) for entry in model.opset_import]
+    if opsets != [("", OPSET)]:
+        refuse(where, f"opset {opsets} should be {OPSET}")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
@@ -138,3 +151,13 @@ def open_model(folder: Path) -> Any:
     except Exception as error:  # onnxruntime's errors are a family of their own
         text = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise BundleError(f"{where}: onnxruntime refuses it ({text})") from None
+
+
+def run_model(session: Any, observation: Any, mask: Any) -> tuple[Any, Any]:
+    """Log-probabilities and values of a session. Raises `BundleError` for inputs that don't fit."""
+    try:
+        return tuple(
+            session.run(["log_probs", "value"], {"observation": observation, "mask": mask})
+        )
+    except Exception as error:  # onnxruntime's errors are a family of their own
+        raise BundleError(f"{MODEL}: onnxruntime refuses the inputs ({error!r:.100})") from None

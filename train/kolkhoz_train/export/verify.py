@@ -6,7 +6,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from kolkhoz_train.export.reading import (
     open_model,
     read_bundle,
     read_examples,
+    run_model,
+    unlisted_files,
 )
 from kolkhoz_train.export.vectors import log_softmax, pick_sampled
 
@@ -77,23 +80,35 @@ class Verdict:
 
 
 def verify_bundle(folder: Path) -> Verdict:
-    """Check a bundle. What is wrong stands in the verdict; no bundle at all raises BundleError."""
+    """Check a bundle: every file, and if all are whole, every example in every runtime.
+
+    What is wrong stands in the verdict; a folder that is not there raises `BundleError`.
+    """
     if not folder.is_dir():
         refuse(str(folder), "no such folder; a bundle is a folder with manifest.json")
     verdict = Verdict(folder)
-    try:
-        verdict.changed = changed_files(folder)
+    with _noting(verdict):
+        verdict.changed += changed_files(folder)
+    with _noting(verdict):
         bundle = read_bundle(folder)
+        verdict.changed += unlisted_files(bundle)
         examples = list(read_examples(folder))
         if not examples:
             refuse(str(folder / VECTORS), "holds no example")
-    except BundleError as error:
-        text = str(error).removeprefix(f"{folder}/")
-        verdict.changed += [] if text in verdict.changed else [text]
-        return verdict
-    for runtime, replay in RUNS.items():
-        verdict.replays.append(_guarded(runtime, replay, bundle, examples))
+    if not verdict.changed:
+        for runtime, replay in RUNS.items():
+            verdict.replays.append(_guarded(runtime, replay, bundle, examples))
     return verdict
+
+
+@contextmanager
+def _noting(verdict: Verdict) -> Iterator[None]:
+    """Note what is wrong with the bundle, each thing once."""
+    try:
+        yield
+    except BundleError as error:
+        verdict.changed.append(str(error).removeprefix(f"{verdict.folder}/"))
+    verdict.changed[:] = dict.fromkeys(verdict.changed)
 
 
 def _guarded(
@@ -138,9 +153,7 @@ def _replay_onnx(bundle: Bundle, examples: list[dict[str, Any]]) -> Replay:
         raise MissingExtraError("the check of model.onnx", "export", str(error.name)) from None
     observation = np.array([example["observation"] for example in examples], np.float32)
     mask = np.array([example["mask"] for example in examples], bool)
-    log_probs, value = session.run(
-        ["log_probs", "value"], {"observation": observation, "mask": mask}
-    )
+    log_probs, value = run_model(session, observation, mask)
     for number, example in enumerate(examples, 1):
         row = number - 1
         _compare(result, number, example, bundle, log_probs[row], float(value[row]))
@@ -191,8 +204,11 @@ def _replay_outside(
         [*command, str(bundle.folder)], capture_output=True, text=True, timeout=600, check=False
     )
     try:
-        return Replay(runtime, **json.loads(done.stdout))
-    except (TypeError, ValueError):
+        answer = json.loads(done.stdout)
+        if answer["difference"] is None:  # JSON has no NaN
+            answer["difference"] = float("inf")
+        return Replay(runtime, **answer)
+    except (KeyError, TypeError, ValueError):
         lines = [line for line in done.stderr.splitlines() if "Error" in line] or ["no answer"]
         return Replay(runtime, len(examples), [lines[-1].strip()])
 

@@ -331,6 +331,31 @@ function checkManifest(manifest) {
   }
 }
 
+/** Whatever is used as a size or an index is within its bounds. */
+function checkNumbers({ rules, network, symmetry, observation, actions }) {
+  const where = "manifest.json";
+  whole(object(rules, `${where}: rules`).players, `${where}: rules.players`, 2, 4);
+  for (const size of list(network.hidden, `${where}: network.hidden`)) {
+    whole(size, `${where}: network.hidden`, 1, 8192);
+  }
+  const { case_columns: columns, cases, action_index: order } = object(symmetry, `${where}: symmetry`);
+  for (const column of list(columns, `${where}: symmetry.case_columns`)) {
+    whole(column, `${where}: symmetry.case_columns`, 0, observation.size - 1);
+  }
+  const lengths = {};
+  for (const { axes, shape } of observation.blocks) axes.forEach((name, i) => (lengths[name] = shape[i]));
+  const orders = list(order, `${where}: symmetry`, columns.length + 1).map((entry) => [entry, actions.length]);
+  for (const axes of list(cases, `${where}: symmetry`, columns.length + 1)) {
+    for (const [name, entry] of Object.entries(axes)) orders.push([entry, lengths[name]]);
+  }
+  for (const [entry, length] of orders) {
+    const numbers = [...list(entry, `${where}: symmetry`)].sort((a, b) => a - b);
+    if (numbers.length !== length || numbers.some((number, i) => number !== i)) {
+      refuse(`${where}: symmetry`, "an order is not one of its axis");
+    }
+  }
+}
+
 /** Permutation of columns for each trump case: canonical[j] = plain[index[case][j]]. */
 function exchanges(manifest) {
   return manifest.symmetry.cases.map((axes) => {
@@ -436,6 +461,7 @@ export function uniform(seed) {
 class Bot {
   constructor(manifest, weights) {
     checkManifest(manifest);
+    checkNumbers(manifest);
     this.manifest = manifest;
     const tensors = readTensors(manifest, weights);
     const { hidden, trunk, heads } = manifest.network;
@@ -542,5 +568,10 @@ function pick(logProbabilities, { temperature = 0, seed = 0 }) {
 export function load(manifest, weights) {
   const bytes = weights instanceof ArrayBuffer ? new Uint8Array(weights) : weights;
   if (!ArrayBuffer.isView(bytes)) refuse("weights.bin", "must be an ArrayBuffer or Uint8Array");
-  return new Bot(manifest, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  try {
+    return new Bot(manifest, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  } catch (error) {
+    if (error instanceof KolkhozBotError) throw error;
+    return refuse("manifest.json", `damaged (${error.message})`);
+  }
 }

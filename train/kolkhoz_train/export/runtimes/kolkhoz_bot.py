@@ -459,6 +459,30 @@ def _check_manifest(manifest: Any) -> None:
             _refuse(f"{where}: network.{key}", f"{_short(network[key])} is not known here")
 
 
+def _check_numbers(manifest: dict[str, Any]) -> None:
+    """Whatever is used as a size or an index is within its bounds."""
+    where, observation = "manifest.json", manifest["observation"]
+    _whole(manifest["rules"]["players"], f"{where}: rules.players", 2, 4)
+    for size in _list(manifest["network"]["hidden"], f"{where}: network.hidden"):
+        _whole(size, f"{where}: network.hidden", 1, 8192)
+    symmetry, actions = manifest["symmetry"], len(manifest["actions"])
+    for column in symmetry["case_columns"]:
+        _whole(column, f"{where}: symmetry.case_columns", 0, observation["size"] - 1)
+    lengths = {
+        name: length
+        for block in observation["blocks"]
+        for name, length in zip(block["axes"], block["shape"])
+    }
+    orders = [(order, actions) for order in symmetry["action_index"]]
+    orders += [(axes[name], lengths[name]) for axes in symmetry["cases"] for name in axes]
+    for order, length in orders:
+        if sorted(order) != list(range(length)):
+            _refuse(f"{where}: symmetry", "an order is not one of its axis")
+    cases = len(symmetry["case_columns"]) + 1
+    if not len(symmetry["cases"]) == len(symmetry["action_index"]) == cases:
+        _refuse(f"{where}: symmetry", "its cases do not fit each other")
+
+
 def _exchanged(manifest: dict[str, Any], axes: dict[str, list[int]]) -> list[int]:
     """Columns of one trump case: canonical[j] = plain[index[j]]."""
     index = []
@@ -508,6 +532,7 @@ class Bot:
 
     def __init__(self, manifest: dict[str, Any], weights: bytes) -> None:
         _check_manifest(manifest)
+        _check_numbers(manifest)
         self.manifest = manifest
         self._tensors = _read_tensors(manifest, weights)
         network, blocks = manifest["network"], manifest["observation"]["blocks"]
