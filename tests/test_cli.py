@@ -74,6 +74,8 @@ def test_the_examples_of_the_help_parse(capsys: pytest.CaptureFixture[str]) -> N
         ("records show no-such.jsonl", "no-such.jsonl"),
         ("records play --agents random random --games 1 out.jsonl", "--agents"),
         ("records play --agents random random nobody --games 1 out.jsonl", "nobody"),
+        ("records play --agents random random random", "OUT.jsonl"),
+        ("records play --agents random random nobody out.jsonl", "nobody"),
         ("play --seat 9", "9"),
         ("bench --players 5", "--players"),
         ("quickstart --deals -1", "--deals"),

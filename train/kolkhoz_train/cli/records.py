@@ -53,7 +53,9 @@ def _add_play(actions: Any) -> None:
     parser.add_argument(
         "--seed", type=natural_int, default=0, metavar="S", help="seed of the deals (default: 0)"
     )
-    parser.add_argument("out", type=Path, metavar="OUT.jsonl", help="the file to write")
+    parser.add_argument(
+        "out", type=Path, nargs="?", metavar="OUT.jsonl", help="the file to write"
+    )
     parser.set_defaults(run=play)
 
 
@@ -94,6 +96,11 @@ def play(args: argparse.Namespace) -> int:
     from kolkhoz_agents.registry import make_agent
     from kolkhoz_env.records import write_records
 
+    if args.out is None:
+        # Nothing stood between the agents and the file, so that it was taken for one of them.
+        if not args.agents[-1].endswith((".jsonl", ".jsonl.gz")):
+            raise KolkhozError("records play: the file to write is missing: OUT.jsonl, at the end")
+        args.out = Path(args.agents.pop())
     players = len(args.agents)
     if players not in (3, 4):
         raise KolkhozError(f"--agents: {players} agents given; 3 or 4 are needed, one a seat")
