@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -144,6 +145,18 @@ def test_a_finished_run_resumes_to_itself(whole: Path) -> None:
     before = weights(whole)
     resume_run(whole, quiet())
     assert weights(whole) == before
+
+
+def test_a_config_changed_into_another_network_does_not_resume(
+    whole: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    config = (folder / "config.yaml").read_text()
+    (folder / "config.yaml").write_text(config.replace("- 32\n", "- 33\n"))
+    with pytest.raises(CheckpointError, match=r"does not fit its config\.yaml") as caught:
+        resume_run(folder, quiet())
+    assert "\n" not in str(caught.value)
 
 
 def test_a_folder_in_use_is_refused(whole: Path) -> None:

@@ -6,8 +6,6 @@ stopped and resumed is the same as one that was not.
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -29,6 +27,7 @@ from .acting import ActingNetwork, make_network
 from .average import Average
 from .checkpoint import (
     Checkpoint,
+    CheckpointError,
     load_latest,
     network_tensors,
     prefixed,
@@ -42,6 +41,7 @@ from .ppo import Ppo, Schedule, load_optimizer, optimizer_tensors, schedule
 from .reward import MarginReward
 from .rollout import LEARNER, Played, Rollout, Seating
 from .run_folder import RunFolder
+from .stopping import Cadence, StopRequest
 
 Tell = Callable[[list[Measured], int], None]
 """Hears the results of an evaluation and after how many learned decisions it was."""
@@ -127,7 +127,15 @@ class Trainer:
     def resume(self, warn: Callable[[str], None]) -> None:
         """Take over the newest checkpoint of the run folder that can be read."""
         checkpoint = load_latest(self.run.path, warn)
-        state, tensors = checkpoint.state, checkpoint.tensors
+        try:
+            self._take_over(checkpoint.state, checkpoint.tensors)
+        except (KeyError, RuntimeError, TypeError) as error:
+            raise CheckpointError(
+                f"{self.run.path}: its checkpoint does not fit its config.yaml (was it changed?): "
+                f"{' '.join(str(error).split())}"
+            ) from error
+
+    def _take_over(self, state: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
         self.network.load_state_dict(without_prefix("network", tensors))
         load_optimizer(self.ppo, without_prefix("optimizer", tensors))
         # A checkpoint without an average begins one with its own weights.
@@ -327,48 +335,6 @@ class Trainer:
             "results": self.results,
         }
         self.run.save()
-
-
-class Cadence:
-    """Says when `minutes` of a run's time have gone by again."""
-
-    def __init__(self, minutes: float, now: float) -> None:
-        self.every = 60 * minutes
-        self.next = now + self.every
-
-    def due(self, now: float) -> bool:
-        """Whether it is time; if so, the next time is set."""
-        if now < self.next:
-            return False
-        self.next = now + self.every
-        return True
-
-
-class StopRequest:
-    """Turns the first SIGINT or SIGTERM into a request; the next one acts as it always did."""
-
-    SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> StopRequest:
-        if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._ask) for number in self.SIGNALS}
-        return self
-
-    def _ask(self, *_: object) -> None:
-        self.asked = True
-        self._restore()
-
-    def _restore(self) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        self._before = {}
-
-    def __exit__(self, *_: object) -> None:
-        self._restore()
 
 
 def stream(seed: int, *names: object) -> int:
