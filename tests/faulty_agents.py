@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,6 +72,17 @@ class Slow(RandomAgent):
         return super().act(decisions)
 
 
+class Beating(RandomAgent):
+    """Takes a second a call, and leaves a sign of life of its process at each."""
+
+    batch = 60
+
+    def act(self, decisions: Any) -> np.ndarray:
+        Path(f"beat-{os.getpid()}").write_text("")
+        time.sleep(1)
+        return super().act(decisions)
+
+
 class Curious(RandomAgent):
     """Keeps what it was given."""
 
@@ -95,6 +108,4 @@ class Dead(RandomAgent):
     """Takes its whole process along."""
 
     def act(self, decisions: Any) -> np.ndarray:
-        import os
-
         os._exit(3)

@@ -148,7 +148,7 @@ def test_ctrl_c_prints_and_saves_what_was_finished(workers: str, tmp_path: Path)
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True,
     ) as running:  # fmt: skip
-        wait_for(tmp_path / "state.npz")
+        wait_for(tmp_path, "state.npz")
         running.send_signal(signal.SIGINT)
         output, errors = running.communicate(timeout=60)
     assert running.returncode == 130, errors
@@ -161,13 +161,27 @@ def test_ctrl_c_prints_and_saves_what_was_finished(workers: str, tmp_path: Path)
     assert len(load_results(tmp_path / "state.npz")[0].deals) == result["deals"]
 
 
-def wait_for(path: Path) -> None:
-    """Wait for the file that is written as soon as a first piece is finished."""
+def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kolkhoz_train", "evaluate", "faulty_agents:Beating", "random"]
+    command += ["--deals", "100000", "--game", TOY, "--workers", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as running:
+        wait_for(tmp_path, "beat-*")
+        running.kill()
+        # Waits for the workers too, who share it: not for the half minute that a piece takes.
+        _, errors = running.communicate(timeout=15)
+    assert "Traceback" not in errors
+
+
+def wait_for(folder: Path, name: str) -> None:
+    """Wait for a file: a state file, say, is written as soon as a first piece is finished."""
     for _ in range(600):
-        if path.exists():
+        if list(folder.glob(name)):
             return
         time.sleep(0.1)
-    pytest.fail(f"{path.name} does not appear")
+    pytest.fail(f"{name} does not appear")
 
 
 def test_the_command_writes_what_it_promises(

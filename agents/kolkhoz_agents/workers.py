@@ -159,14 +159,17 @@ def _one_thread_each() -> Iterator[None]:
 
 
 def _work(spec: MatchSpec, pipe: Connection) -> None:
-    """The life of a process: play what the parent sends until the pipe closes."""
+    """The life of a process: play what the parent sends until the pipe closes.
+
+    It closes when the parent ends, killed or not: a tick that cannot be sent ends the piece too.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         referee = spec.referee()
         while True:
             deals = pipe.recv()
             pipe.send(("played", referee.play(deals, _Ticker(pipe))))
-    except EOFError:
+    except (EOFError, ConnectionError):
         return
     except AgentFault as fault:
         pipe.send(("error", fault))
