@@ -55,7 +55,7 @@ def sample_worlds(knowledge: Knowledge, count: int, seed: ArrayLike) -> VectorKo
     state, rules = knowledge.state, knowledge.rules
     if ((state.phase == REQUISITION) & (state.seat != knowledge.seats)).any():
         raise KolkhozError("worlds: at requisition only the seat to act can ask for worlds")
-    seeds = _row_seeds(seed, knowledge.size)
+    seeds = row_seeds(seed, knowledge.size)
     worlds = state.take(np.repeat(np.arange(knowledge.size), count))
     number = np.arange(1, count + 1, dtype=U64) * GOLDEN
     for year in np.unique(state.year):
@@ -76,7 +76,8 @@ def sample_worlds(knowledge: Knowledge, count: int, seed: ArrayLike) -> VectorKo
     return VectorKolkhoz.from_state(worlds, rules, game_ids=np.arange(worlds.size))
 
 
-def _row_seeds(seed: ArrayLike, rows: int) -> UInt64:
+def row_seeds(seed: ArrayLike, rows: int) -> UInt64:
+    """A seed ``uint64[n]`` for each game, of a whole number or of one for each game."""
     if isinstance(seed, (int, np.integer)):
         root = np.array([int(seed) & 0xFFFFFFFFFFFFFFFF], dtype=U64)
         return mix(mix(root + GOLDEN) + np.arange(1, rows + 1, dtype=U64) * GOLDEN)

@@ -191,7 +191,7 @@ class SearchAgent:
         most = int(counts.max())
         with np.errstate(over="ignore"):
             seeds = mix(decisions.keys + np.uint64(trial.passes) * _GOLDEN)
-            keys = mix(seeds[:, None] + np.arange(most, dtype=np.uint64)).ravel()
+            keys = mix(seeds[:, None] + np.arange(most).astype(np.uint64)).ravel()
         which, move = np.nonzero(trial.alive[part])
         pair, world = np.nonzero(np.arange(most) < counts[which][:, None])
         rows = which[pair] * most + world

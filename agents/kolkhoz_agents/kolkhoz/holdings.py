@@ -39,8 +39,8 @@ def _swap_gains(position: Position, taken: NDArray[np.int8], weights: Weights) -
     """Worth float32[n, 5] of giving each hand card for the card ``taken`` int8[n]."""
     games = position.games
     worth = card_worth(position, weights)
-    gains = np.empty(position.cards.shape, dtype=np.float32)
-    for place in range(gains.shape[1]):
+    gains: F32 = np.empty(position.cards.shape, dtype=np.float32)
+    for place in range(position.cards.shape[1]):
         given = position.cards[:, place]
         hand = position.cards.copy()
         hand[:, place] = taken
