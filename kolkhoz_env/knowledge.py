@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kolkhoz_env.cards import BIT, U64
 from kolkhoz_env.legal import as_mask, legal_actions
@@ -24,6 +24,7 @@ from kolkhoz_env.state import (
 )
 
 if TYPE_CHECKING:
+    from kolkhoz_env.likelihood import LogProbs
     from kolkhoz_env.vector import VectorKolkhoz
 
 
@@ -152,11 +153,21 @@ class Knowledge:
 
         return make_view(self, row)
 
-    def worlds(self, count: int, seed: int) -> VectorKolkhoz:
+    def worlds(self, count: int, seed: ArrayLike) -> VectorKolkhoz:
         """``n * count`` full games that are consistent with the knowledge.
 
-        Rows ``i * count .. (i + 1) * count - 1`` belong to game ``i``.
+        Rows ``i * count .. (i + 1) * count - 1`` belong to game ``i``; ``seed`` is a whole number,
+        or ``uint64[n]`` with one for each game.
         """
         from kolkhoz_env.worlds import sample_worlds
 
         return sample_worlds(self, count, seed)
+
+    def likely_worlds(self, count: int, seed: ArrayLike, log_probs: LogProbs) -> VectorKolkhoz:
+        """The same, by how likely a policy would have played the trick as it lies.
+
+        ``log_probs(table)`` gives its log-probabilities ``float32[N, 58]`` for the seats to act.
+        """
+        from kolkhoz_env.likelihood import likely_worlds
+
+        return likely_worlds(self, count, seed, log_probs)

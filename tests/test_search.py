@@ -64,6 +64,15 @@ def test_search_refuses_who_sees_hidden_cards() -> None:
         make_agent("search:rollout=cheater", KOLKHOZ)
 
 
+def test_inference_keeps_search_honest_and_repeatable() -> None:
+    agent = make_agent("search:worlds=2,infer=true", KOLKHOZ)
+    table = stand_at(8, games=6)
+    others = table.knowledge().worlds(1, seed=5)
+    others.game_ids[:] = table.game_ids
+    first = agent.act(asked(KOLKHOZ, table, agent))
+    assert agent.act(asked(KOLKHOZ, others, agent)).tolist() == first.tolist()
+
+
 # Repeatable -----------------------------------------------------------------------------------
 
 

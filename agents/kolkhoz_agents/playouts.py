@@ -20,6 +20,8 @@ from kolkhoz_agents.protocol import (
     Table,
 )
 
+UNSURE = 0.1
+"""Chance of other moves with a policy that gives no probabilities."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -64,6 +66,13 @@ class Playouts:
             step += 1
             decisions = self._decisions(table, np.arange(table.size), keys, step)
             table.step(np.asarray(self.policy.act(decisions)))
+
+    def log_probs(self, table: Table) -> NDArray[np.float64]:
+        """Log of the chance of each move with the policy, float64[n, A], -inf where illegal."""
+        rows = np.arange(table.size)
+        return policy_log_probs(
+            self.policy, self._decisions(table, rows, np.zeros(table.size, dtype=np.uint64), 0)
+        )
 
     def _ended(
         self,
@@ -114,6 +123,16 @@ class Playouts:
             observation=table.observe(rows) if OBSERVATION in needs else None,
             knowledge=table.knowledge(rows) if KNOWLEDGE in needs else None,
         )
+
+
+def policy_log_probs(policy: Agent, decisions: Decisions) -> NDArray[np.float64]:
+    """The policy's own `log_probs`; for one that only acts, a little doubt about its choice."""
+    if hasattr(policy, "log_probs"):
+        return np.asarray(policy.log_probs(decisions), dtype=np.float64)
+    mask = decisions.mask
+    logs = np.where(mask, np.log(UNSURE / np.maximum(mask.sum(axis=1, keepdims=True), 1)), -np.inf)
+    logs[np.arange(len(mask)), policy.act(decisions)] = np.log(1 - UNSURE)
+    return logs
 
 
 def _stage(table: Table) -> IntArray:

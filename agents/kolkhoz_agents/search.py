@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from kolkhoz_agents.decisions import mix
 from kolkhoz_agents.games import load_object
-from kolkhoz_agents.playouts import Playouts
+from kolkhoz_agents.playouts import Playouts, policy_log_probs
 from kolkhoz_agents.protocol import KNOWLEDGE, TABLE, Decisions, Game, IntArray, Option, Table
 from kolkhoz_agents.registry import BUILT_IN, make_agent
 
@@ -31,8 +31,6 @@ FEW_ROWS = 128
 """Fewer take hardly less time."""
 BATCH = 128
 """Decisions that suit one call."""
-UNSURE = 0.05
-"""Chance of a move that a policy without `log_probs` would not make, for the prior."""
 LEAST_PRIOR = -10.0
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -83,15 +81,17 @@ class SearchAgent:
         rollout: str = "random",
         horizon: str = "game",
         prior: float = 0.01,
+        infer: bool = False,
     ) -> None:
         """Options as in `options_for`; raises AgentError for a rollout agent that won't do."""
         budget = f"worlds={worlds}" if worlds else f"ms={ms:g}"
         self.name = f"{self.kind}:{budget},rollout={rollout},horizon={horizon}"
+        self.name += ",infer=true" if infer else ""
         self.game, self.batch = game, BATCH
         self.policy = make_agent(rollout, game)
         self.playouts = Playouts(game, self.policy, to_end=horizon == "game")
         self.needs = frozenset({KNOWLEDGE}) | self.policy.needs
-        self.seconds, self.worlds, self.weight = ms / 1000, worlds, prior
+        self.seconds, self.worlds, self.weight, self.infer = ms / 1000, worlds, prior, infer
         # Rows a second in the last pass: what a pass is sized by.
         self._rate = 0.0
 
@@ -107,6 +107,7 @@ class SearchAgent:
             Option("rollout", str, rollout, "who plays on: heuristic, random or a bot"),
             Option("horizon", str, horizon, "play on to the end of", choices=("year", "game")),
             Option("prior", float, 0.01, "weight of the rollout agent's own judgement", minimum=0),
+            Option("infer", bool, False, "prefer worlds that explain the cards on the table"),
         )
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
@@ -131,12 +132,7 @@ class SearchAgent:
 
     def _prior(self, decisions: Decisions) -> NDArray[np.float64]:
         """float64[B, A]: log of the chance of each move with the rollout agent."""
-        if hasattr(self.policy, "log_probs"):
-            logs = np.asarray(self.policy.log_probs(decisions), dtype=np.float64)
-            return np.maximum(logs, LEAST_PRIOR)
-        prior = np.full(decisions.mask.shape, np.log(UNSURE))
-        prior[np.arange(len(decisions)), self.policy.act(decisions)] = 0
-        return prior
+        return np.maximum(policy_log_probs(self.policy, decisions), LEAST_PRIOR)
 
     def _by_worlds(self, trial: _Trial) -> None:
         """Each round of a decision spends the same number of games, on fewer and fewer moves."""
@@ -205,7 +201,11 @@ class SearchAgent:
 
     def _draw(self, decisions: Decisions, count: int, seeds: NDArray[np.uint64]) -> Table:
         assert decisions.knowledge is not None, "search needs the knowledge"
-        return decisions.knowledge.worlds(count, seeds)
+        knowledge = decisions.knowledge
+        if self.infer and hasattr(knowledge, "likely_worlds"):
+            table: Table = knowledge.likely_worlds(count, seeds, self.playouts.log_probs)
+            return table
+        return knowledge.worlds(count, seeds)
 
 
 class CheaterAgent(SearchAgent):
