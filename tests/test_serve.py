@@ -17,8 +17,8 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from starlette.applications import Starlette
 from export_tools import fresh_bot
+from starlette.applications import Starlette
 
 from kolkhoz_agents.bots import BotFile, save_bot
 from kolkhoz_agents.network import NumpyNetwork
@@ -196,6 +196,15 @@ def test_a_bot_with_a_partner_is_refused() -> None:
         make_app(bot)
 
 
+NOISE = (
+    b"\x00" * 100,
+    b"GET / HTTP/9\r\n\r\n",
+    b"POST /move HTTP/1.1\r\n" * 9000,
+    b"POST /move HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\nx",
+    b"POST /move HTTP/1.1\r\nhost: x\r\ncontent-length: 50\r\n\r\nx",
+)
+
+
 def test_the_command_survives_noise_and_stops_cleanly(
     tmp_path: Path, positions: list[Positions]
 ) -> None:
@@ -210,9 +219,7 @@ def test_the_command_survives_noise_and_stops_cleanly(
     ) as server:  # fmt: skip
         try:
             wait_for(port)
-            for noise in (b"\x00" * 100, b"GET / HTTP/9\r\n\r\n", b"POST /move HTTP/1.1\r\n" * 9000,
-                          b"POST /move HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\nx",
-                          b"POST /move HTTP/1.1\r\nhost: x\r\ncontent-length: 50\r\n\r\nx"):  # fmt: skip
+            for noise in NOISE:
                 send(port, noise)
             for view in views(positions)[:20]:
                 assert b" 200 " in ask(port, view)

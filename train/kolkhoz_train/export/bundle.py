@@ -35,7 +35,7 @@ RUNTIMES = Path(__file__).parent / "runtimes"
 #: Files that every bundle has as they are in this package.
 COPIED = (
     "README.md", "kolkhoz_bot.mjs", "kolkhoz_bot.d.mts", "kolkhoz_bot.py", "kolkhoz_record.mjs",
-    "check.mjs", "check.py",
+    "kolkhoz_record.d.mts", "check.mjs", "check.py",
 )  # fmt: skip
 DEMO = "demo.html"
 SUMS = "SHA256SUMS"
