@@ -17,8 +17,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import results  # noqa: E402
 
-PAGES = sorted((ROOT / "docs").glob("*.md"))
-
 
 def test_every_measurement_is_a_command() -> None:
     for name, command in results.commands().items():
@@ -40,7 +38,7 @@ def test_every_file_is_what_its_command_measures() -> None:
         assert not found.get("faults"), path.name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", results.PAGES, ids=lambda page: page.name)
 def test_tables_are_current(page: Path) -> None:
     text = page.read_text()
     assert results.filled(text) == text, "run: python tools/results.py write"
@@ -62,7 +60,7 @@ def test_tables_from_measured_files(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name, command in measures.items():
         assert main([*shlex.split(command), "--json", str(tmp_path / f"{name}.json")]) == 0
     kinds = {
-        "duel": ["head-to-head", "statistics", "commands"],
+        "duel": ["head-to-head", "short", "statistics", "commands"],
         "ladder": ["matrix", "ratings", "commands"],
         "speed": ["engine", "engine-time", "rates", "time-shares", "machine", "commands"],
     }

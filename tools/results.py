@@ -25,8 +25,8 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCS = ROOT / "docs"
-RESULTS = DOCS / "results"
+RESULTS = ROOT / "docs/results"
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 BLOCK = re.compile(r"(<!-- results: ([a-z-]+) ?([^>]*?) ?-->\n)(.*?)(<!-- /results -->)", re.DOTALL)
 
 Result = dict[str, Any]
@@ -96,6 +96,16 @@ def head_to_head(results: list[tuple[str, Result]]) -> str:
             ])  # fmt: skip
     head = ["one", "against", "win share (95%)", "score (95%)", "games", "a decision"]
     return table(head, rows)
+
+
+def short(results: list[tuple[str, Result]]) -> str:
+    """The first agent's win share in each result."""
+    rows = []
+    for _, result in results:
+        line, others = result["tables"][0], result["players"] - 1
+        against = f"{others} × `{line['against']}`"
+        rows.append([f"`{line['agent']}`", against, share(line["win_share"]), f"{line['games']:,}"])
+    return table(["one", "against", "wins (95%)", "games"], rows)
 
 
 def matrix(results: list[tuple[str, Result]]) -> str:
@@ -201,8 +211,8 @@ def machine(results: list[tuple[str, Result]]) -> str:
 
 
 KINDS: dict[str, Callable[[list[tuple[str, Result]]], str]] = {
-    "head-to-head": head_to_head, "matrix": matrix, "ratings": ratings, "statistics": statistics,
-    "commands": how, "engine": engine, "engine-time": engine_time, "rates": rates,
+    "head-to-head": head_to_head, "short": short, "matrix": matrix, "ratings": ratings,
+    "statistics": statistics, "commands": how, "engine": engine, "engine-time": engine_time, "rates": rates,
     "time-shares": time_shares, "machine": machine,
 }  # fmt: skip
 
@@ -223,7 +233,7 @@ def filled(text: str) -> str:
 
 def write() -> int:
     """Write every page whose tables are not current."""
-    for page in sorted(DOCS.glob("*.md")):
+    for page in PAGES:
         text = page.read_text(encoding="utf-8")
         new = filled(text)
         if new != text:
