@@ -212,8 +212,8 @@ def machine(results: list[tuple[str, Result]]) -> str:
 
 KINDS: dict[str, Callable[[list[tuple[str, Result]]], str]] = {
     "head-to-head": head_to_head, "short": short, "matrix": matrix, "ratings": ratings,
-    "statistics": statistics, "commands": how, "engine": engine, "engine-time": engine_time, "rates": rates,
-    "time-shares": time_shares, "machine": machine,
+    "statistics": statistics, "commands": how, "engine": engine, "engine-time": engine_time,
+    "rates": rates, "time-shares": time_shares, "machine": machine,
 }  # fmt: skip
 
 
