@@ -63,7 +63,7 @@ def outcome(state: State, rows: Int64) -> Outcome:
 
 #: How many ranks make a seat e times likelier to win: in the last year, and more for each year
 #: before it. What a card is worth beyond its rank, since a low one can be swapped for a high one.
-_SPREAD, _SPREAD_PER_YEAR, _CARD_WORTH = 22.0, 6.0, 3.0
+_SPREAD, _SPREAD_PER_YEAR, _CARD_WORTH = 20.0, 11.0, 3.5
 
 
 def expected_share(state: State, rows: Int64, rules: Rules) -> NDArray[np.float32]:

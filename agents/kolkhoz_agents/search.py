@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ FEW_ROWS = 128
 BATCH = 128
 """Decisions that suit one call."""
 LEAST_PRIOR = -10.0
+CALL_SECONDS = 60.0
+"""Time that one call should take at most."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -87,7 +89,8 @@ class SearchAgent:
         budget = f"worlds={worlds}" if worlds else f"ms={ms:g}"
         self.name = f"{self.kind}:{budget},rollout={rollout},horizon={horizon}"
         self.name += ",infer=true" if infer else ""
-        self.game, self.batch = game, BATCH
+        self.game = game
+        self.batch = BATCH if worlds else int(np.clip(CALL_SECONDS * 1000 / ms, 1, BATCH))
         self.policy = make_agent(rollout, game)
         self.playouts = Playouts(game, self.policy, to_end=horizon == "game")
         self.needs = frozenset({KNOWLEDGE}) | self.policy.needs
@@ -214,9 +217,18 @@ class CheaterAgent(SearchAgent):
     help: ClassVar[str] = "the same search with all cards seen, for the ceiling that luck sets"
     kind: ClassVar[str] = "cheater"
 
-    def __init__(self, game: Game, **options: object) -> None:
-        super().__init__(game, **options)  # type: ignore[arg-type]
+    def __init__(self, game: Game, **options: Any) -> None:
+        """Options as in `options_for`."""
+        super().__init__(game, **options)
         self.needs = (self.needs - {KNOWLEDGE}) | {TABLE} | self.policy.needs
+        # There is one true world, and a policy that draws nothing plays it on in one way.
+        if getattr(self.policy, "draws_nothing", False):
+            self.worlds = 1
+
+    @classmethod
+    def options_for(cls, game: Game) -> tuple[Option, ...]:
+        """As for search, but there is nothing to infer."""
+        return tuple(option for option in super().options_for(game) if option.name != "infer")
 
     def _draw(self, decisions: Decisions, count: int, seeds: NDArray[np.uint64]) -> Table:
         assert decisions.table is not None, "the cheater needs the table"

@@ -20,6 +20,7 @@ class GreedyAgent:
     help: ClassVar[str] = "the highest legal card; completes fields when it can"
     options: ClassVar[tuple[Option, ...]] = ()
     games: ClassVar[tuple[str, ...]] = ("kolkhoz",)
+    draws_nothing: ClassVar[bool] = True
 
     def __init__(self, game: Game) -> None:
         self.name = "greedy"

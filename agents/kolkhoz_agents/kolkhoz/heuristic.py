@@ -27,6 +27,7 @@ class HeuristicAgent:
     help: ClassVar[str] = "a scripted player: banks high, shuns Medals, works its own fields"
     options: ClassVar[tuple[Option, ...]] = ()
     games: ClassVar[tuple[str, ...]] = ("kolkhoz",)
+    draws_nothing: ClassVar[bool] = True
 
     def __init__(self, game: Game, weights: Weights | None = None) -> None:
         self.name = "heuristic"
