@@ -69,7 +69,9 @@ def test_tables_from_measured_files(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for name, made in kinds.items()
         for kind in made
     )
+    page += "<!-- results: ceiling duel duel -->\nold\n<!-- /results -->\n"
     text = results.filled(page)
+    assert "| 100% |" in text
     assert "old" not in text
     assert results.filled(text) == text
     assert "| `greedy` | 3 × `random` |" in text

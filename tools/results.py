@@ -108,6 +108,21 @@ def short(results: list[tuple[str, Result]]) -> str:
     return table(["one", "against", "wins (95%)", "games"], rows)
 
 
+def ceiling(results: list[tuple[str, Result]]) -> str:
+    """How much of the way from par to the last result's first agent each of the others goes."""
+    if len(results) < 2:
+        return ""
+    par = 1 / results[-1][1]["players"]
+    above = [result["tables"][0]["win_share"][0] - par for _, result in results]
+    rows = []
+    for (_, result), gain in zip(results, above, strict=True):
+        line = result["tables"][0]
+        against = f"{result['players'] - 1} × `{line['against']}`"
+        share_of = f"{gain / above[-1]:.0%}"
+        rows.append([f"`{line['agent']}`", against, share(line["win_share"]), share_of])
+    return table(["one", "against", "win share (95%)", "of the way to the last line"], rows)
+
+
 def matrix(results: list[tuple[str, Result]]) -> str:
     """The win-share matrix of a tournament."""
     text = ""
@@ -211,9 +226,9 @@ def machine(results: list[tuple[str, Result]]) -> str:
 
 
 KINDS: dict[str, Callable[[list[tuple[str, Result]]], str]] = {
-    "head-to-head": head_to_head, "short": short, "matrix": matrix, "ratings": ratings,
-    "statistics": statistics, "commands": how, "engine": engine, "engine-time": engine_time,
-    "rates": rates, "time-shares": time_shares, "machine": machine,
+    "head-to-head": head_to_head, "short": short, "ceiling": ceiling, "matrix": matrix,
+    "ratings": ratings, "statistics": statistics, "commands": how, "engine": engine,
+    "engine-time": engine_time, "rates": rates, "time-shares": time_shares, "machine": machine,
 }  # fmt: skip
 
 
