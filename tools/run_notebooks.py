@@ -18,6 +18,7 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 300
@@ -68,7 +69,11 @@ def main() -> int:
     for path in parser.parse_args().files or sorted(ROOT.glob("notebooks/*.ipynb")):
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            write(execute(path, Path(folder)), path)
+            try:
+                write(execute(path, Path(folder)), path)
+            except CellExecutionError as error:
+                print(f"{path.name} stopped; it is left as it was\n{error}", file=sys.stderr)
+                return 1
         print(f"{path.name}: {time.monotonic() - started:.0f} s", flush=True)
     return 0
 
