@@ -57,21 +57,12 @@ def score_plays(
     loses += weights.spare * np.where(is_best | is_second, np.maximum(second - third, 0), 0)
 
     # What is left in hand, but for the card that will be banked, may win against one's will.
-    escape = np.log(
-        1
-        - np.clip(
-            weights.danger * win_later(cards, position.trump, position.unseen, weights), 0, 0.95
-        )
-    )
-    escape = np.where(cards >= 0, escape, 0)
+    escape = np.log(escape_chance(cards, position.trump, position.unseen, weights))
     banked = np.where(is_best, _first(escape, is_second), _first(escape, is_best))
     risk = 1 - np.exp(np.minimum(escape.sum(axis=1, keepdims=True) - escape - banked, 0))
     heroic = hero_chance(position, weights)
-    won = (
-        gain[:, None]
-        + heroic * hero_stake(position, weights)[:, None]
-        - cost[:, None] * (1 - heroic)
-    )
+    won = gain[:, None] + heroic * hero_stake(position, weights)[:, None]
+    won = won - cost[:, None] * (1 - heroic)
     value = wins * won - (1 - wins) * cost[:, None] * risk
     allowed = mask[position.games[:, None], number] & (cards >= 0)
     return cards, np.where(allowed, value - loses, -np.inf).astype(np.float32)
@@ -84,13 +75,17 @@ def _first(values: F32, where: NDArray[np.bool_]) -> F32:
     return np.where(marked, np.take_along_axis(values, place, axis=1), 0)
 
 
-def win_later(
+def escape_chance(
     cards: NDArray[np.int8], trump: NDArray[np.int8], unseen: NDArray[np.uint64], weights: Weights
 ) -> F32:
-    """Chance that each hand card wins a later trick when it must be played, float32[n, k]."""
-    chance = (1 - _stronger_share(cards, trump, unseen)) ** weights.danger_power
+    """Chance that each hand card loses a later trick when it must be played, float32[n, k].
+
+    1 for no card.
+    """
+    wins = weights.danger * (1 - _stronger_share(cards, trump, unseen)) ** weights.danger_power
     plain = CROP[cards] != trump[:, None]
-    return (chance * np.where(plain, weights.off_trump, 1)).astype(np.float32)
+    escapes = 1 - np.clip(wins * np.where(plain, weights.off_trump, 1), 0, 0.95)
+    return np.where(cards >= 0, escapes, 1).astype(np.float32)
 
 
 def lead_chance(
@@ -170,12 +165,8 @@ def hand_worth(
     leads = -np.sort(-leads, axis=1)
     hero = np.where(np.arange(cards.shape[1]) < position.remaining[:, None], leads, 1).prod(axis=1)
     bank = banking(cards, position.fail, weights)
-    escape = 1 - np.clip(
-        weights.danger * win_later(cards, trump, position.unseen, weights), 0, 0.95
-    )
-    escape = np.where(
-        there & (np.arange(cards.shape[1]) != bank.argmax(axis=1)[:, None]), escape, 1
-    )
+    banked = np.arange(cards.shape[1]) == bank.argmax(axis=1)[:, None]
+    escape = np.where(banked, 1, escape_chance(cards, trump, position.unseen, weights))
     risk = 1 - escape.prod(axis=1)
     own_loss = position.loss[position.games, position.seats]
     cost = weights.medal * own_loss * (1 - hero) * risk
