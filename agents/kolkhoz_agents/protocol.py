@@ -134,7 +134,11 @@ class Knowledge(Protocol):
 
 
 class Table(Protocol):
-    """B games at once. A game's course depends on its seed, its id and the actions alone."""
+    """B games at once. A game's course depends on its seed, its id and the actions alone.
+
+    Optional, for search: `stage` int[B], which rises where a look ahead may end, and `estimate() ->
+    float[B, P]`, the share of the victory that each seat can expect as the game stands.
+    """
 
     @property
     def size(self) -> int: ...
@@ -280,8 +284,9 @@ class Agent(Protocol):
     """Whoever decides. `act` must depend on each decision alone, never on its neighbours.
 
     Optional attributes: `batch` (int: how many decisions at once suit a slow agent, default
-    thousands) and `log_probs(decisions) -> float32[B, A]` (log of the probability of each action,
-    -inf where illegal).
+    thousands); `log_probs(decisions) -> float32[B, A]` (log of the probability of each action, -inf
+    where illegal); `values(decisions) -> float32[B]` (the win share less par that the seat to act
+    can expect); `draws_nothing` (True if it always answers the same).
     """
 
     @property
