@@ -151,6 +151,8 @@ class Bot:
         self.name = name
         self.file = bot
         self.temperature = temperature
+        partner_draws = partner is not None and not getattr(partner, "draws_nothing", False)
+        self.draws_nothing = temperature <= 0 and not partner_draws
         self._partner = partner
         self._learned = Learned(game, None if bot.learned is None else bot.learned["phases"])
         if partner is None and not self._learned.everything:
