@@ -76,7 +76,7 @@ def sample_view(phase: str, rules: Rules | None = None, own: bool = True) -> dic
 def test_a_view_gives_back_the_redacted_state(seed: int, printed: bool) -> None:
     source = random.Random(seed)
     rules = Rules(players=source.choice([3, 4])) if printed else random_rules(source)
-    for table in positions(rules, seed, 2):
+    for table in positions(rules, seed, 1):
         for seat in range(rules.players):
             knowledge = knowledge_of(table, seat)
             views = make_views(knowledge)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kolkhoz_env.errors import KolkhozError, MissingExtraError
-from kolkhoz_env.view import read_view
+from kolkhoz_env.view import read_views
 from kolkhoz_train.export.bundle import RUNTIMES
 from kolkhoz_train.export.errors import BundleError, refuse
 from kolkhoz_train.export.manifest import VECTORS
@@ -32,6 +32,8 @@ from kolkhoz_train.export.vectors import log_softmax, pick_sampled
 
 #: Largest difference in a log-probability or value that is rounding and nothing else.
 TOLERANCE = 1e-3
+#: Examples that this lab replays as one batch.
+CHUNK = 256
 
 
 @dataclass
@@ -131,17 +133,26 @@ def _guarded(
 def _replay_lab(bundle: Bundle, examples: list[dict[str, Any]]) -> Replay:
     """This lab: its reader of views, its encoder and its network."""
     result = Replay("lab", len(examples))
-    for number, example in enumerate(examples, 1):
-        knowledge = read_view(example["view"])
-        observation = knowledge.observe()
-        logits, value = bundle.network.plain(observation, knowledge.state.phase)
-        log_probs = log_softmax(logits, knowledge.legal_mask())
-        if observation[0].tolist() != example["observation"]:
-            result.wrong.append(f"example {number}: the observation differs")
-        if knowledge.legal_mask()[0].astype(int).tolist() != example["mask"]:
-            result.wrong.append(f"example {number}: the mask differs")
-        _compare(result, number, example, bundle, log_probs[0], float(value[0]))
+    for start in range(0, len(examples), CHUNK):
+        _replay_chunk(bundle, start, examples[start : start + CHUNK], result)
     return result
+
+
+def _replay_chunk(
+    bundle: Bundle, start: int, examples: list[dict[str, Any]], result: Replay
+) -> None:
+    """Examples from number `start` + 1 on, as one batch."""
+    knowledge = read_views([example["view"] for example in examples])
+    observation, mask = knowledge.observe(), knowledge.legal_mask()
+    logits, value = bundle.network.plain(observation, knowledge.state.phase)
+    log_probs = log_softmax(logits, mask)
+    for row, example in enumerate(examples):
+        number = start + row + 1
+        if observation[row].tolist() != example["observation"]:
+            result.wrong.append(f"example {number}: the observation differs")
+        if mask[row].astype(int).tolist() != example["mask"]:
+            result.wrong.append(f"example {number}: the mask differs")
+        _compare(result, number, example, bundle, log_probs[row], float(value[row]))
 
 
 def _replay_onnx(bundle: Bundle, examples: list[dict[str, Any]]) -> Replay:
