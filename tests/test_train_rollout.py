@@ -134,6 +134,10 @@ def test_imitation_keeps_what_the_agent_did() -> None:
     players = [ActingNetwork(network(), "float32"), RandomAgent(ToyGame())]
     batch = play(Seating(np.ones((30, 3), np.int64), players, ALL, kept=1)).batch
     assert batch.mask.gather(1, batch.action[:, None]).all()
+    bids = Learned(ToyGame(), ["trump"])
+    some = play(Seating(np.ones((30, 3), np.int64), players, bids, partner=1, kept=1)).batch
+    assert (some.phase == 0).all()
+    assert len(some) == (batch.phase == 0).sum()
     learner = Ppo(PpoPart(minibatch=64), network(), ToyGame().phases)
     generator = torch.Generator().manual_seed(0)
     losses = [learner.imitate(batch, 1e-2, generator)["policy_loss"] for _ in range(8)]

@@ -196,7 +196,8 @@ class Rollout:
                 actions[some.row] = made
                 clock.lap("opponents")
                 if number == seating.kept:
-                    self._keep_shown(some, made, kept)
+                    own = np.flatnonzero(seating.learned.rows(some.phase, some.observation))
+                    self._keep_shown(some.take(own), made[own], kept)
                     clock.lap("encoding")
         return actions
 
