@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from kolkhoz_tools import chosen_by_hash, random_rules
 
 from kolkhoz_env import Rules, VectorKolkhoz
+from kolkhoz_env.aec import raw_env
 from kolkhoz_env.cards import BIT, CROP_BITS, SABOTEUR_BIT, cards_in
+from kolkhoz_env.one_game import OneGame
 from kolkhoz_env.rules import PHASES, SWAP_GIVE, SWAP_TAKE
 from kolkhoz_env.state import EMPTY, HIDDEN, SWAP_CELLAR, SWAP_PLOT, State
 from kolkhoz_env.view import make_views
@@ -249,3 +251,38 @@ def public_part(table: VectorKolkhoz, row: int, seat: int) -> tuple[bytes, ...]:
              "swaps", "to_send")  # fmt: skip
     lying = tuple(getattr(table.state, name)[row].tobytes() for name in names)
     return (*lying, table.state.hands[row, seat].tobytes())
+
+
+@pytest.mark.parametrize("players", [3, 4])
+def test_an_environment_hands_out_nothing_hidden(players: int) -> None:
+    """Observations, last() and every public attribute, with the cards changed behind each seat."""
+    environment = raw_env(players=players, render_mode="ansi")
+    environment.reset(seed=players)
+    source = random.Random(players)
+    (game,) = [value for value in vars(environment).values() if isinstance(value, OneGame)]
+    for step in range(120):
+        if step % 8 == 0:
+            for seat, agent in enumerate(environment.agents):
+                environment.render_seat = seat
+                before = handed_out(environment, agent)
+                kept = game.table.state.take(np.arange(1))
+                Behind(game.table, 0, seat, source).shuffle()
+                after = handed_out(environment, agent)
+                game.table.state.put(np.arange(1), kept)
+                assert before == after
+        mask = environment.observe(environment.agent_selection)["action_mask"]
+        environment.step(source.choice(np.flatnonzero(mask).tolist()))
+
+
+def handed_out(environment: raw_env, agent: str) -> list[str]:
+    """What an agent is handed as text: its observation, info, picture, and public attributes."""
+    handed: list[object] = [environment.observe(agent), environment.infos[agent]]
+    if agent == environment.agent_selection:
+        handed.append(environment.last())
+    handed.append(environment.render())
+    public = {name: value for name, value in vars(environment).items() if name[0] != "_"}
+    del public["infos"]  # each agent is handed its own
+    assert not [value for value in public.values() if isinstance(value, OneGame | VectorKolkhoz)]
+    handed.append(sorted(public.items()))
+    with np.printoptions(threshold=10**6):
+        return [repr(value) for value in handed]
