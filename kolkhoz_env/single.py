@@ -14,6 +14,19 @@ A step is the learner's decision and all decisions of the others up to its next 
 observation is a flat ``float32`` row without the mask, which is in ``info["action_mask"]``
 (``int8[58]``) and comes from ``action_masks()`` (``bool[58]``), as MaskablePPO asks for it.
 
+The others play at random unless `opponents` says who does: an agent for all other seats, or a list
+with one for each seat from the learner's left. Any object with `act(decisions)` will do; the lab's
+own come from `kolkhoz_agents.registry.make_agent`:
+
+```python
+import gymnasium
+from kolkhoz_agents.games import make_game
+from kolkhoz_agents.registry import make_agent
+
+heuristic = make_agent("heuristic", make_game("kolkhoz", {"players": 4}))
+table = gymnasium.make("kolkhoz/Kolkhoz-v0", players=4, opponents=heuristic)
+```
+
 An illegal action forfeits the game, since learners without masks choose some: it ends there, with
 the lowest reward (that of a score of zero against a table of a hundred each for ``margin``) and
 the reason in ``info["illegal_action"]``. With ``illegal="raise"`` it raises `IllegalActionError`

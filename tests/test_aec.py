@@ -12,6 +12,7 @@ import pettingzoo
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 from pettingzoo.test import api_test, performance_benchmark, render_test, seed_test
+from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 from kolkhoz_env import IllegalActionError, KolkhozError, Rules, VectorKolkhoz, env, raw_env
 from kolkhoz_env.observation import observation_table
@@ -213,6 +214,21 @@ def test_an_illegal_action_names_what_was_legal(action) -> None:
         table.step(action)
     assert table.agent_selection == agent
     assert data_equivalence(before, table.observe(agent))
+
+
+def test_a_penalty_for_illegal_actions_is_a_wrapper_away() -> None:
+    table = TerminateIllegalWrapper(raw_env(), illegal_reward=-1)
+    table.reset(seed=1)
+    wrong = table.agent_selection
+    table.last()
+    table.step(57)
+    received = {}
+    for agent in table.agent_iter():
+        _, received[agent], terminated, _, _ = table.last()
+        assert terminated
+        table.step(None)
+    assert received.pop(wrong) == -1
+    assert set(received.values()) == {0}
 
 
 @pytest.mark.parametrize("action", [None, 54.0, "S", [54]])
