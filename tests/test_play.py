@@ -200,6 +200,15 @@ def test_saved_and_taken_up_again(tmp_path: Path, capsys, monkeypatch) -> None:
     assert "this game is over; see it with: kolkhoz records show" in text
 
 
+def test_an_existing_file_is_not_overwritten(tmp_path: Path, capsys, monkeypatch) -> None:
+    path = tmp_path / "games.jsonl"
+    path.write_text("precious")
+    status, text = kolkhoz_play(capsys, monkeypatch, "1\n", "--save", str(path))
+    assert status == 2
+    assert "exists already" in text
+    assert path.read_text() == "precious"
+
+
 def test_saving_on_wish(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     table, _ = session(["1", "s", "q"])

@@ -65,11 +65,14 @@ def run(args: argparse.Namespace) -> int:
     console = Console()
     if not console.is_terminal:
         console = Console(width=100)
+    if args.save is not None and args.save.exists() and args.save != args.resume:
+        raise KolkhozError(f"--save {args.save}: exists already; name another file, or --resume it")
     if args.resume is not None:
         saved, keep = load_game(args.resume), args.save or args.resume
     else:
         saved, keep = new_game(args), args.save
-    session = Session(saved, args.hint or default_agent(), console, line_reader(console), keep)
+    hint = args.hint or default_agent(len(saved.opponents) + 1)
+    session = Session(saved, hint, console, line_reader(console), keep)
     names = ", ".join(f"seat {seat} {agent.name}" for seat, agent in session.agents.items())
     console.print(f"You sit at seat {saved.seat}; {names}. Seed {saved.seed}.", highlight=False)
     try:
@@ -90,8 +93,9 @@ def new_game(args: argparse.Namespace) -> Any:
     from kolkhoz_env.rules import Rules
     from kolkhoz_train.play_save import SavedGame
 
-    opponents = args.opponents or [default_agent()]
-    players = args.players or (len(opponents) + 1 if len(opponents) > 1 else 4)
+    given = len(args.opponents or [])
+    players = args.players or (given + 1 if given > 1 else 4)
+    opponents = args.opponents or [default_agent(players)]
     if len(opponents) == 1:
         opponents = opponents * (players - 1)
     if len(opponents) != players - 1 or players not in (3, 4):
@@ -105,9 +109,16 @@ def new_game(args: argparse.Namespace) -> Any:
     return SavedGame(Rules(players=players).to_dict(), seed, args.seat, list(opponents))
 
 
-def default_agent() -> str:
-    """A shipped bot if there is one, else the heuristic agent."""
-    from kolkhoz_agents.registry import shipped_bots
+def default_agent(players: int) -> str:
+    """The first shipped bot that plays at this table, else the heuristic agent."""
+    from kolkhoz_agents.games import make_game
+    from kolkhoz_agents.registry import make_agent, shipped_bots
 
-    bots = shipped_bots()
-    return bots[0] if bots else "heuristic"
+    game = make_game("kolkhoz", {"players": players})
+    for name in shipped_bots():
+        try:
+            make_agent(name, game)
+        except KolkhozError:
+            continue
+        return name
+    return "heuristic"
