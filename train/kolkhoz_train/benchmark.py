@@ -48,8 +48,13 @@ def median_rate(play: Callable[[], int], runs: int) -> float:
 
 
 def engine(players: int, batch: int, *, runs: int, seconds: float) -> dict[str, Any]:
-    """Rates of step, step and mask, step and mask and observation, at one batch size."""
+    """Rates of step, step and mask, step and mask and observation, at one batch size.
+
+    Observations go into one array (`observe(out=...)`), as a rollout buffer would take them: a new
+    one of tens of megabytes a step would measure the operating system.
+    """
     start = VectorKolkhoz(batch, players=players, seed=1)
+    seen = start.observe()
     actions = _chosen(copy.deepcopy(start), seconds)
 
     def play(mask: bool, observe: bool) -> int:
@@ -59,7 +64,7 @@ def engine(players: int, batch: int, *, runs: int, seconds: float) -> dict[str, 
             if mask:
                 games.legal_mask()
             if observe:
-                games.observe()
+                games.observe(out=seen)
         return len(actions) * batch
 
     return {
