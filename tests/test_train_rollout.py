@@ -17,7 +17,7 @@ from kolkhoz_agents.random_agent import RandomAgent
 from kolkhoz_agents.torch_network import PolicyValueNetwork
 from kolkhoz_train.acting import ActingNetwork, sample
 from kolkhoz_train.average import Average
-from kolkhoz_train.config import OpponentsPart, PpoPart, RewardPart
+from kolkhoz_train.config import ConfigError, OpponentsPart, PpoPart, RewardPart
 from kolkhoz_train.opponents import Opponents
 from kolkhoz_train.ppo import Ppo, Schedule, mean_entropy, schedule
 from kolkhoz_train.reward import MarginReward
@@ -115,6 +115,8 @@ def test_only_the_learners_seats_and_phases_are_learned() -> None:
     first = play(Seating(player, players, Learned(ToyGame(), ["play:trick_left=1"]), partner=1))
     assert (first.batch.phase == 1).all()
     assert 0 < len(first.batch) < len(played.batch)
+    with pytest.raises(ConfigError, match="held no decision of the learner's"):
+        play(Seating(player, players, Learned(ToyGame(), ["play:trick_left=9"]), partner=1))
 
 
 @pytest.mark.parametrize(

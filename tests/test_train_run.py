@@ -141,10 +141,10 @@ def test_ctrl_c_saves_and_says_how_to_go_on(whole: Path, tmp_path: Path) -> None
     assert weights(folder) == weights(whole)
 
 
-def test_a_finished_run_resumes_to_itself(whole: Path) -> None:
-    before = weights(whole)
+def test_a_finished_run_stays_as_it_is(whole: Path) -> None:
+    before = weights(whole), (whole / "run.json").read_bytes()
     resume_run(whole, quiet())
-    assert weights(whole) == before
+    assert (weights(whole), (whole / "run.json").read_bytes()) == before
 
 
 def test_a_config_changed_into_another_network_does_not_resume(
@@ -154,6 +154,8 @@ def test_a_config_changed_into_another_network_does_not_resume(
     shutil.copytree(whole, folder)
     config = (folder / "config.yaml").read_text()
     (folder / "config.yaml").write_text(config.replace("- 32\n", "- 33\n"))
+    record = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**record, "finished": False}))
     with pytest.raises(CheckpointError, match=r"does not fit its config\.yaml") as caught:
         resume_run(folder, quiet())
     assert "\n" not in str(caught.value)

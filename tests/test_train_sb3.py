@@ -92,6 +92,7 @@ def test_a_run_writes_a_bot_that_plays_as_sb3s_policy_does(tmp_path: Path) -> No
         values = policy.predict_values(torch.from_numpy(inputs))[:, 0]
     np.testing.assert_allclose(logits, theirs.numpy(), atol=1e-4)
     np.testing.assert_allclose(value, values.numpy(), atol=1e-4)
+    (run.path / "run.json").write_text(json.dumps({**record, "finished": False}))
     with pytest.raises(ConfigError, match="a run of sb3_maskable_ppo cannot be resumed"):
         resume_run(run.path, quiet())
 

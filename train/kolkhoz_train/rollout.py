@@ -24,6 +24,7 @@ from kolkhoz_agents.network import Canon
 from kolkhoz_agents.protocol import Agent, Decisions, Game, Outcome, Table
 
 from .acting import ActingNetwork, sample
+from .config import ConfigError
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
@@ -242,6 +243,8 @@ class Rollout:
         action = sample(log_probs, generator)
         log_prob = log_probs.gather(1, action[:, None])[:, 0]
         mine = asked.player == seating.kept
+        if seating.kept != LEARNER:
+            mine &= seating.learned.rows(asked.phase, asked.observation)
         if mine.any():
             own = torch.from_numpy(np.flatnonzero(mine)).to(self.device)
             kept.key.append(asked.key(self.game.num_seats)[mine])
@@ -291,6 +294,8 @@ class Rollout:
         self, kept: _Kept, returns: FloatArray, discount: float, gae_lambda: float
     ) -> Batch:
         """Put the kept decisions in order of seat and time, with their advantages."""
+        if not sum(map(len, kept.key)):
+            raise ConfigError("learn: a whole batch of games held no decision of the learner's")
         key = np.concatenate(kept.key)
         order = np.argsort(key, kind="stable")
         index = torch.from_numpy(order).to(self.device)

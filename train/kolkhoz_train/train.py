@@ -21,6 +21,9 @@ def new_run(config: TrainingConfig, folder: Path, origin: str, console: Console)
 def resume_run(folder: Path, console: Console) -> RunFolder:
     """Go on with the run in `folder` from its newest checkpoint that can be read."""
     run, config = RunFolder.reopen(folder)
+    if run.record.get("finished"):
+        console.print(f"{folder}: this run went to its end already", highlight=False)
+        return run
     _train(config, run, console, resume=True)
     return run
 
