@@ -8,6 +8,7 @@ in a small table and storing it is several times cheaper than storing its column
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -105,19 +106,23 @@ def encode(state: State, seats: Int8, rules: Rules, size: int, out: UInt8 | None
     faces = state.faces.reshape(-1, 5).take(at_seat, axis=0)
     faces[:, 0] = state.cellars.reshape(-1, 5).take(at_seat[:, 0], axis=0)
     end = 53 * (players + 8)
-    planes = _planes(state, at_seat, faces[:, 0], U64(rules.deck))
-    parts = (
-        np.unpackbits(planes.view(np.uint8), axis=1, bitorder="little", count=end),
-        _last_seen(state, first + seats),
-        _CODE.take(faces).reshape(n, -1).view(np.uint8),
-        state.places.reshape(-1, 5 * PLACE_FACTS).take(at_seat, axis=0).reshape(n, -1),
-        _codes(state, seats, at_seat, first, tables),
-        _groups(state, seats, at_seat, rules, tables),
-    )
+
+    def parts() -> Iterator[UInt8]:
+        planes = _planes(state, at_seat, faces[:, 0], U64(rules.deck))
+        yield np.unpackbits(planes.view(np.uint8), axis=1, bitorder="little", count=end)
+        yield _last_seen(state, first + seats)
+        yield _CODE.take(faces).reshape(n, -1).view(np.uint8)
+        yield state.places.reshape(-1, 5 * PLACE_FACTS).take(at_seat, axis=0).reshape(n, -1)
+        yield _codes(state, seats, at_seat, first, tables)
+        yield _groups(state, seats, at_seat, rules, tables)
+
+    # One part at a time: megabytes freed together go back to the system, and getting them anew at
+    # every step takes longer than filling them.
     start = 0
-    for part in parts:
+    for part in parts():
         out[:, start : start + part.shape[1]] = part
         start += part.shape[1]
+        del part
     return out
 
 
