@@ -140,13 +140,14 @@ def swapping(studies: Studies) -> Figure:
             x = year + (number - (len(studies) - 1) / 2) * width
             cellar = (swaps.zone[here] == FROM_CELLAR).mean()
             plot = (swaps.zone[here] == FROM_PLOT).mean()
-            zones.bar(x, cellar, width * 0.92, color=colour, label=label if year == 2 else None)
+            zones.bar(x, cellar, width * 0.92, color=colour)
             zones.bar(x, plot, width * 0.92, bottom=cellar, color=colour, alpha=0.45)
             gains.bar(x, gain[here & made_one].mean(), width * 0.92, color=colour)
             into_hand = crop_of(swaps.taken[here & made_one]) == swaps.trump[here & made_one]
-            trumps.bar(x, into_hand.mean(), width * 0.92, color=colour)
+            name = label if year == 2 else None
+            trumps.bar(x, into_hand.mean(), width * 0.92, color=colour, label=name)
     zones.set(title="chances taken: Cellar (full), Plot (pale)", ylabel="share of chances")
-    zones.legend(frameon=False, fontsize=8)
+    trumps.legend(frameon=False, fontsize=8)
     gains.set(title="rank given minus rank taken, a swap", ylabel="ranks won for Plot and Cellar")
     gains.axhline(0, **FAINT)
     trumps.set(title="the card taken into hand is a trump", ylabel="share of swaps")
