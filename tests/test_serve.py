@@ -24,6 +24,7 @@ from kolkhoz_agents.bots import BotFile, save_bot
 from kolkhoz_agents.network import NumpyNetwork
 from kolkhoz_env.game import make_game
 from kolkhoz_env.view import make_view
+from kolkhoz_train.cli.main import main
 from kolkhoz_train.export.errors import BundleError
 from kolkhoz_train.export.vectors import Positions, choose, played
 from kolkhoz_train.serve import MAX_BODY, make_app
@@ -256,3 +257,12 @@ def ask(port: int, view: dict[str, Any]) -> bytes:
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(head + body)
         return connection.recv(1000)
+
+
+def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "foreman", "--port", str(port)]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"kolkhoz: --host 127.0.0.1 --port {port}: can't listen there:")
+    assert line.count("\n") == 1

@@ -11,7 +11,9 @@ Nothing is kept between requests: each is answered from its own view alone.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
+import socket
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -26,7 +28,7 @@ from starlette.routing import Route
 
 from kolkhoz_agents.bots import BotFile
 from kolkhoz_agents.network import NumpyNetwork
-from kolkhoz_env.errors import ViewError
+from kolkhoz_env.errors import KolkhozError, ViewError
 from kolkhoz_env.game import KolkhozGame
 from kolkhoz_env.one_game import number_views
 from kolkhoz_env.one_observation import OneEncoder
@@ -192,15 +194,27 @@ def _parse(body: bytes) -> str:
         raise RequestError(400, "body", f"not UTF-8 text (byte {error.start + 1})") from None
 
 
-def serve(app: Starlette, host: str, port: int) -> None:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises `KolkhozError` if it can't, a port in use included."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise KolkhozError(f"--host {host} --port {port}: can't listen there: {reason}") from error
+
+
+def serve(app: Starlette, listener: socket.socket) -> None:
     """Serve until interrupted."""
     import uvicorn
 
-    uvicorn.run(
-        app, host=host, port=port, log_level="warning", access_log=False,
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False,
         limit_concurrency=MAX_CONNECTIONS, timeout_keep_alive=30,
         h11_max_incomplete_event_size=16384, server_header=False,
     )  # fmt: skip
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listener])
 
 
-__all__ = ["MAX_BODY", "Player", "make_app", "serve"]
+__all__ = ["MAX_BODY", "Player", "listen", "make_app", "serve"]

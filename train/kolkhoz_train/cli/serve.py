@@ -48,10 +48,11 @@ def run(args: argparse.Namespace) -> int:
         raise KolkhozError(f"--port: {args.port} should be a whole number up to 65535")
     bot = find_bot(args.bot)
 
-    from kolkhoz_train.serve import make_app, serve
+    from kolkhoz_train.serve import listen, make_app, serve
 
     app = make_app(bot, args.bot, tuple(args.allow_origin))
+    listener = listen(args.host, args.port)
     address = f"http://{args.host}:{args.port}"
     print(f"{args.bot} answers at {address}/move; stop with Ctrl-C", file=sys.stderr, flush=True)
-    serve(app, args.host, args.port)
+    serve(app, listener)
     return 0
