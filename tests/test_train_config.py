@@ -95,7 +95,10 @@ def test_a_wrong_override_is_one_line(tmp_path: Path, setting: str, line: str) -
     assert line in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["- a\n", "{", "", "!!python/object:os.system {}\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["- a\n", "{", "", "!!python/object:os.system {}\n", "seed: 1\nseed: 2\n", "? [a]\n: 1\n"],
+)
 def test_a_file_that_is_no_config_is_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(text)

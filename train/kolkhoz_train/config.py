@@ -291,10 +291,24 @@ class TrainingConfig(Part):
         return self
 
 
+class _UniqueKeys(yaml.SafeLoader):
+    """The safe loader, and a key that is given twice is an error instead of the last one's win."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} is given twice", key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def read_config(path: Path, overrides: Sequence[str] = ()) -> TrainingConfig:
     """Read a config file and apply ``key.path=value`` overrides. Raises `ConfigError`."""
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = _UniqueKeys(path.read_text(encoding="utf-8")).get_single_data()
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
