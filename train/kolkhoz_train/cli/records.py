@@ -170,5 +170,6 @@ def show(args: argparse.Namespace) -> int:
 
 def _existing(path: Path) -> Path:
     if not path.is_file():
-        raise KolkhozError(f"{path}: no such file")
+        problem = "is a folder and should be a file" if path.is_dir() else "no such file"
+        raise KolkhozError(f"{path}: {problem}")
     return path
