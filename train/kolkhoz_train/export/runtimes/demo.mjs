@@ -57,7 +57,7 @@ function drawFields(view) {
     return el(
       "div", `panel ${crop}`,
       el("div", "title", el("span", "", NAMES[crop] + trump), hours), bar,
-      row("reward", field.reward ? [card(field.reward, "small")] : [el("span", "note", "taken")]),
+      row("reward", [field.reward ? card(field.reward, "small") : el("span", "note", field.claimed ? "claimed" : "North")]),
       row("workers", field.cards.sort(byValue).map((text) => card(text, "small"))),
     );
   });
