@@ -1,4 +1,4 @@
-"""Games of one decision a seat, whose outcome is plain: what the referee reports of them is known."""
+"""Games of one decision a seat, whose outcome is plain to see and to check."""
 
 from __future__ import annotations
 
