@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolkhoz_agents.bots import BotError
 from kolkhoz_agents.decisions import agent_seed
 from kolkhoz_agents.games import make_game
 from kolkhoz_agents.protocol import Agent, Decisions, Game, Table
@@ -128,8 +129,7 @@ def agents(
     """Decisions a second of agents that are asked for many positions at once."""
     game = make_game("kolkhoz", {"players": players})
     moments = _moments(game)
-    for name in ["random", "greedy", "heuristic", *shipped_bots()] if names is None else names:
-        agent = make_agent(name, game)
+    for name, agent in _asked_for(names, game):
         rows, seed = np.arange(AGENT_BATCH), agent_seed(1, name)
         asked = [
             make_decisions(game, table, rows, table.legal_mask(), seed, agent.needs)
@@ -145,6 +145,18 @@ def agents(
             return decisions
 
         yield name, median_rate(play, runs)
+
+
+def _asked_for(names: list[str] | None, game: Game) -> Iterator[tuple[str, Agent]]:
+    """The named agents; by default the fast scripted ones and the shipped bots for the game."""
+    if names is not None:
+        yield from ((name, make_agent(name, game)) for name in names)
+        return
+    for name in ("random", "greedy", "heuristic", *shipped_bots()):
+        try:
+            yield name, make_agent(name, game)
+        except BotError:  # a shipped bot for other rules, another number of players say
+            continue
 
 
 def _moments(game: Game) -> list[Table]:
