@@ -43,6 +43,8 @@ def _count(value: Any) -> Any:
 
 
 Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
+#: A number of games or decisions that are held in memory at once, some 100 KB a game.
+Batch = Annotated[int, BeforeValidator(_count), Field(ge=1, le=1_000_000)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 
@@ -108,8 +110,8 @@ class PpoPart(Part):
     """PPO self-play on the vectorised engine."""
 
     name: Literal["ppo"] = Field("ppo", description="this algorithm")
-    games: Count = Field(1024, description="whole games in a batch")
-    minibatch: Count = Field(8192, description="decisions in a gradient step")
+    games: Batch = Field(1024, description="whole games in a batch")
+    minibatch: Batch = Field(8192, description="decisions in a gradient step")
     epochs: Count = Field(2, description="passes over a batch")
     learning_rate: Positive = Field(2e-3, description="of Adam, at the start")
     final_learning_rate: float = Field(1e-4, ge=0, description="at the end")
@@ -140,9 +142,9 @@ class Sb3Part(Part):
     """sb3-contrib's MaskablePPO through the engine's native VecEnv, against scripted opponents."""
 
     name: Literal["sb3_maskable_ppo"] = Field(description="this algorithm")
-    environments: Count = Field(256, description="games side by side in the VecEnv")
+    environments: Batch = Field(256, description="games side by side in the VecEnv")
     steps: Count = Field(64, description="decisions of the learner in a batch, each environment")
-    minibatch: Count = Field(4096, description="decisions in a gradient step")
+    minibatch: Batch = Field(4096, description="decisions in a gradient step")
     epochs: Count = Field(4, description="passes over a batch")
     learning_rate: Positive = Field(1e-3, description="of Adam, falling linearly to 0")
     entropy: float = Field(0.01, ge=0, description="weight of the entropy bonus")
