@@ -14,7 +14,7 @@ from kolkhoz_agents.protocol import Game
 from kolkhoz_agents.torch_network import PolicyValueNetwork
 from kolkhoz_train.acting import ActingNetwork
 from kolkhoz_train.behaviour import means, pictures, trump_lengths
-from kolkhoz_train.config import RewardPart
+from kolkhoz_train.config_model import RewardPart
 from kolkhoz_train.reward import MarginReward
 from kolkhoz_train.rollout import Played, Rollout, Seating
 

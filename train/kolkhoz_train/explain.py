@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from pydantic_core import PydanticUndefined
 
-from .config import Part, PpoPart, Sb3Part, TrainingConfig, part_models
+from .config_model import Part, PpoPart, Sb3Part, TrainingConfig, part_models
 
 ALGORITHMS: tuple[type[Part], ...] = (PpoPart, Sb3Part)
 

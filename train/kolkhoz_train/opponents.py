@@ -24,7 +24,7 @@ from kolkhoz_agents.protocol import Agent, Game
 from kolkhoz_agents.registry import make_agent
 
 from .acting import ActingNetwork, make_network
-from .config import POPULATION, SELF, ConfigError, OpponentsPart, TableMix
+from .config_model import POPULATION, SELF, ConfigError, OpponentsPart, TableMix
 from .rollout import LEARNER, IntArray, Seating
 
 Player = ActingNetwork | Agent

@@ -19,7 +19,7 @@ from torch.nn import functional
 from kolkhoz_agents.torch_network import PolicyValueNetwork
 
 from .acting import ILLEGAL
-from .config import PpoPart
+from .config_model import PpoPart
 from .rollout import Batch
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kolkhoz_agents.protocol import Outcome
 
-from .config import RewardPart
+from .config_model import RewardPart
 from .rollout import FloatArray
 
 

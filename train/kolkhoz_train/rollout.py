@@ -24,7 +24,7 @@ from kolkhoz_agents.network import Canon
 from kolkhoz_agents.protocol import Agent, Decisions, Game, Outcome, Table
 
 from .acting import ActingNetwork, sample
-from .config import ConfigError
+from .config_model import ConfigError
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from .config import ConfigError, TrainingConfig, dump_config, read_config
+from .config import dump_config, read_config
+from .config_model import ConfigError, TrainingConfig
 
 CONFIG, RUN, BOT, LOGS, SNAPSHOTS = "config.yaml", "run.json", "bot", "tensorboard", "snapshots"
 

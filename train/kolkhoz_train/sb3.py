@@ -26,7 +26,7 @@ from kolkhoz_agents.network import Canon, NetworkShape, Weights
 from kolkhoz_agents.protocol import Agent, Game
 from kolkhoz_agents.registry import make_agent
 
-from .config import POPULATION, SELF, ConfigError, Sb3Part, TrainingConfig
+from .config_model import POPULATION, SELF, ConfigError, Sb3Part, TrainingConfig
 from .measure import measure
 from .run_folder import RunFolder
 

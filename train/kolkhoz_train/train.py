@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from .config import ConfigError, Sb3Part, TrainingConfig
+from .config_model import ConfigError, Sb3Part, TrainingConfig
 from .run_folder import RunFolder
 
 

@@ -34,7 +34,7 @@ from .checkpoint import (
     save_checkpoint,
     without_prefix,
 )
-from .config import ConfigError, PpoPart, TrainingConfig
+from .config_model import ConfigError, PpoPart, TrainingConfig
 from .measure import Measured, measure
 from .opponents import Opponents, Pool, as_player
 from .ppo import Ppo, Schedule, load_optimizer, optimizer_tensors, schedule

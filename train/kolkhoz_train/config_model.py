@@ -1,0 +1,330 @@
+"""What a config can say, as pydantic models: the one description that training reads, `--explain`
+prints and the docs show.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictStr,
+    field_validator,
+    model_validator,
+)
+
+from kolkhoz_agents.network import NetworkShape
+from kolkhoz_env.errors import KolkhozError
+
+SELF, POPULATION = "self", "population"
+
+
+class ConfigError(KolkhozError):
+    """A config file or override is wrong; its text names file, key, value and what is allowed."""
+
+
+def shown(value: Any) -> str:
+    """A value as YAML would have it, for a message: short, whatever it holds."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return _short.repr(value)
+
+
+_short = reprlib.Repr()
+_short.maxstring, _short.maxother, _short.maxlong, _short.maxlevel = 60, 60, 40, 2
+
+
+def _real(value: Any) -> Any:
+    """A number; neither true nor a text is one."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{shown(value)} should be a number")
+    return value
+
+
+def _whole(value: Any) -> Any:
+    """A whole number, also one that is written as 2e7; neither true nor a text is one."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value != int(value):
+        raise ValueError(f"{shown(value)} should be a whole number")
+    return int(value)
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Real = Annotated[float, BeforeValidator(_real)]
+Seed = Annotated[Whole, Field(ge=0, le=2**63 - 1)]
+Count = Annotated[Whole, Field(ge=1)]
+Several = Annotated[Whole, Field(ge=2)]
+#: A number of games or decisions that are held in memory at once, some 100 KB a game.
+Batch = Annotated[Whole, Field(ge=1, le=1_000_000)]
+#: A number of deals whose figures get an interval, which one deal has not.
+Deals = Annotated[Whole, Field(ge=2, le=10_000_000)]
+Natural = Annotated[Real, Field(ge=0)]
+Fraction = Annotated[Real, Field(ge=0, le=1)]
+Positive = Annotated[Real, Field(gt=0)]
+
+
+class Part(BaseModel):
+    """A part of the config: immutable, and strict about its keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class GamePart(Part):
+    """The game that is learned."""
+
+    name: StrictStr = Field("kolkhoz", description="an installed game, or package.module:factory")
+    rules: dict[str, Any] = Field(
+        default_factory=dict, description="the game's rules options; kolkhoz: players, quota, ..."
+    )
+
+
+class NetworkPart(Part):
+    """Shape of the network, and where its first weights come from."""
+
+    hidden: tuple[Annotated[Whole, Field(ge=1, le=8192)], ...] = Field(
+        (256, 256), min_length=1, description="sizes of the hidden layers"
+    )
+    activation: Literal["relu", "silu"] = Field("relu", description="after each hidden layer")
+    trunk: Literal["shared", "separate"] = Field(
+        "shared", description="whether policy and value share their hidden layers"
+    )
+    heads: Literal["shared", "phase"] = Field(
+        "shared", description="one policy output, or one for each decision phase"
+    )
+    inputs: tuple[StrictStr, ...] | None = Field(
+        None, min_length=1, description="observation blocks that are seen; null: all"
+    )
+    start_from: StrictStr | None = Field(
+        None,
+        description="whose weights training starts from: a shipped bot's name, or a bot or run "
+        "folder, of the same network shape; null: drawn at random",
+    )
+
+    def shape(self) -> NetworkShape:
+        """The network's shape as bots store it."""
+        return NetworkShape(
+            tuple(self.hidden), self.activation, self.trunk, self.heads, self.inputs
+        )
+
+
+class AnchorPart(Part):
+    """A pull towards a frozen bot's policy."""
+
+    bot: StrictStr = Field(
+        description="a shipped bot's name, or a bot or run folder, of the same network shape"
+    )
+    weight: Natural = Field(0.01, description="weight of KL(bot || learner) in the loss")
+
+
+class ImitationPart(Part):
+    """A first stretch of the run that imitates an agent: a start above random in little time."""
+
+    agent: StrictStr = Field(
+        description="AGENT that plays every seat and is imitated; none with a budget in time"
+    )
+    decisions: Count = Field(2_000_000, description="learned decisions until PPO begins")
+    learning_rate: Positive = Field(2e-3, description="of Adam, in this stretch")
+
+
+class PpoPart(Part):
+    """PPO self-play on the vectorised engine."""
+
+    name: Literal["ppo"] = Field("ppo", description="this algorithm")
+    games: Batch = Field(1024, description="whole games in a batch")
+    minibatch: Batch = Field(8192, description="decisions in a gradient step")
+    epochs: Count = Field(2, description="passes over a batch")
+    learning_rate: Positive = Field(2e-3, description="of Adam, at the start")
+    final_learning_rate: Natural = Field(1e-4, description="at the end")
+    schedule: Literal["linear", "cosine", "constant"] = Field(
+        "linear", description="how the learning rate goes from start to end"
+    )
+    entropy: Natural = Field(0.03, description="weight of the entropy bonus, at the start")
+    final_entropy: Natural = Field(0.005, description="at the end")
+    clip: Positive = Field(0.2, description="how far a step may move a probability's ratio")
+    gae_lambda: Fraction = Field(0.95, description="lambda of GAE, over a seat's own decisions")
+    discount: Fraction = Field(1.0, description="a seat's decision to its next")
+    value_weight: Natural = Field(0.5, description="weight of the value loss")
+    max_gradient: Positive = Field(0.5, description="gradients are clipped to this norm")
+    average: Natural = Field(
+        0.97, lt=1, description="how much of the bot's weights, which are a moving average "
+        "of the learner's, stays at a batch; 0: the bot is the learner as it is"
+    )  # fmt: skip
+    precision: Literal["bfloat16", "float32"] = Field(
+        "bfloat16", description="of matrix products; weights and losses stay float32"
+    )
+    anchor: AnchorPart | None = Field(None, description="pull towards a frozen bot; null: none")
+    imitation: ImitationPart | None = Field(
+        None, description="imitate an agent at first; null: PPO from the start"
+    )
+
+
+class Sb3Part(Part):
+    """sb3-contrib's MaskablePPO through the engine's native VecEnv, against scripted opponents."""
+
+    name: Literal["sb3_maskable_ppo"] = Field(description="this algorithm")
+    environments: Batch = Field(256, description="games side by side in the VecEnv")
+    steps: Count = Field(64, description="decisions of the learner in a batch, each environment")
+    minibatch: Batch = Field(4096, description="decisions in a gradient step")
+    epochs: Count = Field(4, description="passes over a batch")
+    learning_rate: Positive = Field(1e-3, description="of Adam, falling linearly to 0")
+    entropy: Natural = Field(0.01, description="weight of the entropy bonus")
+    clip: Positive = Field(0.2, description="how far a step may move a probability's ratio")
+    gae_lambda: Fraction = Field(0.95, description="lambda of GAE")
+    discount: Fraction = Field(1.0, description="a decision to the learner's next")
+    keep_zip: StrictBool = Field(True, description="keep SB3's own zip beside the bot")
+
+
+class TableMix(Part):
+    """One kind of table in the mixture."""
+
+    agent: StrictStr = Field(
+        description="who sits with the learner: self, population, an AGENT (random, heuristic, "
+        "...) without a budget in time, a bot or run folder"
+    )
+    share: Natural = Field(1.0, description="share of games, relative to the other entries")
+    final_share: Natural | None = Field(
+        None, description="share at the end, reached linearly; null: as at the start"
+    )
+    seats: Count | None = Field(
+        None, description="seats that the agent takes at such a table; null: all but one"
+    )
+
+
+class PopulationPart(Part):
+    """Frozen earlier selves: the pool that `population` tables draw from.
+
+    Every `every` learned decisions a copy of the network joins. When the pool is full, every
+    second snapshot leaves and the interval doubles: the pool stays spread over the whole run.
+    """
+
+    every: Count = Field(2_000_000, description="learned decisions from snapshot to snapshot")
+    keep: Several = Field(16, description="snapshots at which the pool is full")
+    drawn: Count = Field(2, description="members drawn for each batch of games")
+    agents: tuple[StrictStr, ...] = Field(
+        (), description="bots (exploiters, say) that are in the pool from the start"
+    )
+
+
+class OpponentsPart(Part):
+    """Who sits at the learner's tables."""
+
+    tables: tuple[TableMix, ...] = Field(
+        (TableMix(agent=SELF),), min_length=1, description="the mixture of tables"
+    )
+    population: PopulationPart = Field(
+        default_factory=PopulationPart, description="the pool of earlier selves"
+    )
+
+    @model_validator(mode="after")
+    def _some_share(self) -> OpponentsPart:
+        ends = [t.share if t.final_share is None else t.final_share for t in self.tables]
+        if not any(table.share for table in self.tables) or not any(ends):
+            raise ValueError("tables: at least one share must be above 0, at the end as well")
+        return self
+
+
+class RewardPart(Part):
+    """A seat's return at the end of a game."""
+
+    win_share: Real = Field(1.0, description="weight of the win share less par")
+    margin: Real = Field(0.3, description="weight of tanh(margin / margin_scale)")
+    margin_scale: Positive = Field(
+        25.0, description="points; the margin is the score less the best other seat's"
+    )
+
+
+class BudgetPart(Part):
+    """When training ends: at whichever comes first.
+
+    Schedules follow the share of the budget that is used. A budget in decisions gives the same bot
+    in every run of the same config and seed on a machine; one in minutes depends on its speed.
+    """
+
+    decisions: Count | None = Field(None, description="learned decisions")
+    minutes: Positive | None = Field(None, description="minutes of training, evaluation included")
+
+    @model_validator(mode="after")
+    def _some_end(self) -> BudgetPart:
+        if self.decisions is None and self.minutes is None:
+            raise ValueError("give decisions, minutes, or both")
+        return self
+
+
+class EvaluationPart(Part):
+    """Measuring the bot (greedy) while it trains: one copy among copies of an opponent."""
+
+    every_minutes: Positive = Field(5.0, description="from evaluation to evaluation")
+    opponents: tuple[StrictStr, ...] = Field(("random",), description="AGENTs to measure against")
+    deals: Deals = Field(250, description="deals, each played in every seat rotation")
+    final_deals: Deals = Field(1000, description="deals of the evaluation at the end")
+    seed: Seed = Field(1_000_003, description="seed of its deals")
+
+
+class CheckpointPart(Part):
+    """Saving, so that a stopped run can go on."""
+
+    every_minutes: Positive = Field(2.0, description="from checkpoint to checkpoint")
+    keep: Several = Field(2, description="newest checkpoints that are kept")
+
+
+class TrainingConfig(Part):
+    """A training run."""
+
+    seed: Seed = Field(1, description="of everything that is drawn in the run")
+    threads: Annotated[Whole, Field(ge=1, le=256)] = Field(
+        2, description="threads of torch; results are repeatable for an equal number"
+    )
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="where the network learns; auto: a GPU if torch finds one"
+    )
+    game: GamePart = Field(default_factory=GamePart, description="the game")
+    network: NetworkPart = Field(default_factory=NetworkPart, description="the network")
+    algorithm: Annotated[PpoPart | Sb3Part, Field(discriminator="name")] = Field(
+        default_factory=PpoPart, description="how it learns"
+    )
+    opponents: OpponentsPart = Field(default_factory=OpponentsPart, description="against whom")
+    reward: RewardPart = Field(default_factory=RewardPart, description="what it is paid for")
+    learn: tuple[StrictStr, ...] | None = Field(
+        None,
+        min_length=1,
+        description="decisions that the learner makes: phases, groups of phases (swap), or a phase "
+        "with what an observation block holds (play:hand_sizes=2, the last card played before one "
+        "is kept); null: all",
+    )
+    partner: StrictStr | None = Field(
+        None,
+        description="AGENT that makes the learner's other decisions; needed with learn, and none "
+        "with a budget in time",
+    )
+    budget: BudgetPart = Field(description="how long")
+    evaluation: EvaluationPart = Field(
+        default_factory=EvaluationPart, description="how it is measured"
+    )
+    checkpoint: CheckpointPart = Field(
+        default_factory=CheckpointPart, description="how it is saved"
+    )
+
+    @field_validator("algorithm", mode="before")
+    @classmethod
+    def _default_algorithm(cls, value: Any) -> Any:
+        return {"name": "ppo", **value} if isinstance(value, dict) else value
+
+    @model_validator(mode="after")
+    def _partner_given(self) -> TrainingConfig:
+        if (self.learn is None) != (self.partner is None):
+            raise ValueError("learn and partner go together: give both or neither")
+        return self
+
+
+def part_models(annotation: Any) -> list[type[Part]]:
+    """The config parts named in a type annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        return [annotation]
+    arguments = getattr(annotation, "__args__", ())
+    return [model for argument in arguments for model in part_models(argument)]
