@@ -12,15 +12,19 @@ import numpy as np
 import pytest
 from kolkhoz_tools import zones
 
+from kolkhoz_env import placing
 from kolkhoz_env.cards import BIT, CROP, RANK, SABOTEUR, U64, cards_in
 from kolkhoz_env.errors import KolkhozError
 from kolkhoz_env.knowledge import Knowledge, redact
 from kolkhoz_env.likelihood import likely_worlds, trick_likelihood
+from kolkhoz_env.placing import matching, random_bit
 from kolkhoz_env.rules import OVER, PLAY, REQUISITION, SWAP_GIVE, Rules
 from kolkhoz_env.slots import find_slots
 from kolkhoz_env.state import HIDDEN, State
 from kolkhoz_env.vector import VectorKolkhoz
-from kolkhoz_env.worlds import _matching, random_bit, sample_worlds
+from kolkhoz_env.worlds import sample_worlds
+
+attempt = placing._attempt
 
 SMALL = Rules(
     players=2, crops=2, ranks=8, tricks=2, low_rewards=2, years=3, famine_year=0, quota=12
@@ -248,6 +252,42 @@ def test_every_possible_world_is_as_likely_as_any_other(
     assert excess(drawn, even) < 4
 
 
+@pytest.mark.parametrize(("rules", "steps", "game"), [(SMALL, 18, 5), (Rules(), 152, 3)])
+def test_worlds_are_as_even_where_every_draw_is_refused(
+    rules: Rules, steps: int, game: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placing, "ATTEMPTS", 1)
+    monkeypatch.setattr(placing, "_attempt", refused)
+    games = played(VectorKolkhoz(12, rules=rules, seed=6, restart=False), steps, seed=11)
+    known = games.knowledge(np.array([game]))
+    possible = enumerate_worlds(known)
+    drawn = placings_of(known, sample_worlds(known, 20000, 12).state)
+    assert excess(drawn, dict.fromkeys(possible, 20000 / len(possible))) < 4
+
+
+def refused(*arguments: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    filled, left, accepted = attempt(*arguments)
+    return filled, left, np.zeros_like(accepted)
+
+
+def test_nearly_all_draws_are_accepted_in_real_games() -> None:
+    """Else worlds would be slow, and come from exchanges, which are even only in the long run."""
+    games = VectorKolkhoz(60, seed=4, restart=False)
+    generator = np.random.default_rng(3)
+    accepted = []
+    for step in range(170):
+        rows = np.flatnonzero(~games.over)
+        if step % 15 == 0:
+            slots = find_slots(games.knowledge(rows), 5)
+            game = np.repeat(np.arange(rows.size), 20)
+            keys = np.arange(game.size, dtype=U64)
+            allowed = np.prod(slots.bounds, axis=1, dtype=np.float64)
+            first = np.zeros(1, dtype=np.int64)
+            accepted.append(attempt(slots.packed, allowed, slots.cards, game, keys, first)[2])
+        games.step(random_actions(games, generator))
+    assert np.concatenate(accepted).mean() > 0.85
+
+
 def test_piles_come_in_every_order() -> None:
     games = VectorKolkhoz(1, rules=SMALL, seed=1, restart=False)
     worlds = games.knowledge().worlds(6000, seed=2)
@@ -297,8 +337,8 @@ def test_worlds_in_year_one_are_the_deals_that_agree_with_what_was_seen() -> Non
 
 def marginal(placings: Counter[tuple[Any, ...]], part: int) -> Counter[Any]:
     counts: Counter[Any] = Counter()
-    for placing, number in placings.items():
-        counts[placing[part]] += number
+    for placed, number in placings.items():
+        counts[placed[part]] += number
     return counts
 
 
@@ -371,9 +411,9 @@ def test_a_random_card_of_a_zone_is_drawn_evenly() -> None:
 
 def test_a_way_to_fill_is_found_where_only_one_is_left() -> None:
     masks = np.array([0b001, 0b011, 0b111], dtype=U64)
-    assert _matching(masks, 0b111).tolist() == [1, 2, 4]
+    assert matching(masks, 0b111).tolist() == [1, 2, 4]
     with pytest.raises(KolkhozError, match="no world"):
-        _matching(np.array([1, 1], dtype=U64), 0b111)
+        matching(np.array([1, 1], dtype=U64), 0b111)
 
 
 # Likelihood ------------------------------------------------------------------------------------
