@@ -81,7 +81,7 @@ def test_the_options_of_the_page_are_understood(folder: Path) -> None:
     (folder / "my_noisy_agents.py").write_text(code)
     agent: Any = make_agent("my_noisy_agents:Noisy:noise=0.1", make_game("kolkhoz"))
     assert agent.noise == 0.1
-    with pytest.raises(AgentError, match="unknown option 'loud'; possible: noise"):
+    with pytest.raises(AgentError, match="unknown option 'loud'; allowed: noise"):
         make_agent("my_noisy_agents:Noisy:loud=1", make_game("kolkhoz"))
 
 

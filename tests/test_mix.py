@@ -77,7 +77,7 @@ def test_a_mix_knows_what_its_parts_need_and_is_named_after_them() -> None:
     [
         ("mix", "nobody plays the phase 'trump'; name an agent for it or rest=AGENT"),
         ("mix:trump=random", "nobody plays the phase 'swap_take'"),
-        ("mix:bid=random", "unknown option 'bid'; possible: trump, swap_take, swap_give, play"),
+        ("mix:bid=random", "unknown option 'bid'; allowed: trump, swap_take, swap_give, play"),
         ("mix:rest=(random", "parentheses"),
         ("mix:rest=nobody", "unknown agent 'nobody'"),
     ],

@@ -81,9 +81,9 @@ def test_an_undeclared_factory_gets_plain_values() -> None:
     ("text", "message"),
     [
         ("", "an agent's name is missing"),
-        ("rendom", "unknown agent 'rendom'; did you mean 'random'\\? possible: random"),
+        ("rendom", "unknown agent 'rendom'; did you mean 'random'\\? allowed: random"),
         ("random:", None),
-        ("random:speed=3", "agent 'random:speed=3': unknown option 'speed'; possible: none"),
+        ("random:speed=3", "agent 'random:speed=3': unknown option 'speed'; allowed: none"),
         ("random:speed", "'speed' should have the form option=value"),
         ("test_registry:Tuned", "option 'goal' is missing: what it wants"),
         ("test_registry:Tuned:goal=x,depth=two", "option depth=two should be a whole number"),
@@ -97,7 +97,7 @@ def test_an_undeclared_factory_gets_plain_values() -> None:
         ("test_registry:Nobody", "module 'test_registry' has no 'Nobody'"),
         ("no_such.module:Agent", "there is no module 'no_such' on the Python path"),
         ("test_registry:no_agent", "the object has no 'name'; an agent has it"),
-        ("test_registry:Greedy4All", "unknown need 'everything'; possible: knowledge, observ"),
+        ("test_registry:Greedy4All", "unknown need 'everything'; allowed: knowledge, observ"),
         ("runs/nowhere", "there is no bot or run folder 'runs/nowhere'"),
         ("mix:rest=rendom", "unknown agent 'rendom'"),
         ("greedy", "agent 'greedy' plays kolkhoz, not toy"),
@@ -168,7 +168,7 @@ def test_the_command_lists_agents_and_options(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_wrong_game_is_refused() -> None:
-    with pytest.raises(EvaluationError, match="unknown game 'chess'; possible: kolkhoz"):
+    with pytest.raises(EvaluationError, match="unknown game 'chess'; allowed: kolkhoz"):
         make_game("chess")
     with pytest.raises(EvaluationError, match="there is no module 'no_such'"):
         make_game("no_such.game:make")

@@ -177,6 +177,12 @@ def test_the_explanation_has_every_key_with_a_meaning() -> None:
         assert line.partition("#")[2].strip(), line
 
 
+def test_the_explanation_shows_the_keys_of_parts_that_are_left_out() -> None:
+    lines = [line.strip() for line in explain(None).splitlines()]
+    for words in ("# bot: ...  # a shipped bot's name, or a bot or run folder", "# agent: ...  #"):
+        assert any(line.startswith(words) for line in lines), words
+
+
 def test_the_command_says_what_is_wrong_and_exits_with_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,6 @@ from safetensors.numpy import load_file
 from toy_game import ToyGame
 
 from kolkhoz_agents.bots import make_bot
-from kolkhoz_agents.errors import AgentError
 from kolkhoz_agents.random_agent import RandomAgent
 from kolkhoz_train import checkpoint as checkpoints
 from kolkhoz_train.checkpoint import Checkpoint, CheckpointError, load_latest, save_checkpoint
@@ -241,8 +240,6 @@ def test_learning_one_phase_leaves_the_rest_to_the_partner(tmp_path: Path) -> No
     bot = json.loads((run.bot / "bot.json").read_text())
     assert bot["learned"] == {"phases": ["trump"], "partner": "random"}
     assert json.loads((run.path / "run.json").read_text())["learned_decisions"] < 1000
-    with pytest.raises(AgentError, match="learn: 'bid' is no phase of toy; allowed: trump, play"):
-        train_small(tmp_path / "b", learn=["bid"], partner="random")
 
 
 def test_a_run_starts_from_a_bot_and_can_be_anchored_to_it(whole: Path, tmp_path: Path) -> None:
@@ -265,7 +262,8 @@ def test_a_run_starts_from_a_bot_and_can_be_anchored_to_it(whole: Path, tmp_path
     )
     change = [np.abs(w["policy.weight"] - old["policy.weight"]).mean() for w in (near, far)]
     assert change[0] < change[1]
-    with pytest.raises(ConfigError, match=r"network\.start_from: .* has the network"):
+    line = r"network\.start_from: .* another network: network.hidden is .32. there and .16. here"
+    with pytest.raises(ConfigError, match=line):
         train_small(tmp_path / "x", network={"hidden": [16], "start_from": bot})
 
 

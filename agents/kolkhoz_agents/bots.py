@@ -153,7 +153,7 @@ class Bot:
         self.temperature = temperature
         partner_draws = partner is not None and not getattr(partner, "draws_nothing", False)
         self.draws_nothing = temperature <= 0 and not partner_draws
-        self._partner = partner
+        self.partner = partner
         self._learned = Learned(game, None if bot.learned is None else bot.learned["phases"])
         if partner is None and not self._learned.everything:
             raise BotError(f"{name}: it learned some phases only and needs its partner")
@@ -161,12 +161,12 @@ class Bot:
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         """int64[B] legal actions."""
-        if self._partner is None:
+        if self.partner is None:
             return self._act(decisions)
         assert decisions.observation is not None, "a bot needs the observation"
         own = self._learned.rows(np.asarray(decisions.phase, np.int64), decisions.observation)
         actions = np.empty(len(decisions), np.int64)
-        for chosen, act in ((own, self._act), (~own, self._partner.act)):
+        for chosen, act in ((own, self._act), (~own, self.partner.act)):
             rows = np.flatnonzero(chosen)
             if len(rows):
                 actions[rows] = act(decisions.take(rows))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -22,15 +23,32 @@ def make_game(name: str = "kolkhoz", rules: Mapping[str, Any] | None = None) -> 
     The factory is called with the rules as a dict. Raises EvaluationError for an unknown name and
     the game's own error for rules that it refuses.
     """
+    factory = game_factory(name)
+    try:
+        game: Game = factory(dict(rules or {}))
+    except TypeError as error:
+        if ":" not in name:
+            raise
+        raise EvaluationError(f"game {name!r}: its factory refused the rules: {error}") from error
+    for attribute in ("name", "num_seats", "num_actions", "phases", "observation", "table"):
+        if not hasattr(game, attribute):
+            raise EvaluationError(f"game {name!r}: the object has no {attribute!r}; a game has it")
+    return game
+
+
+def game_factory(name: str) -> Callable[[dict[str, Any]], Any]:
+    """What makes the game of a name. Raises EvaluationError for an unknown one."""
     found = entry_points(group=GAME_GROUP)
     if name in found.names:
         factory = found[name].load()
     elif ":" in name:
         factory = load_object(name, "game")
     else:
-        raise EvaluationError(unknown("game", name, sorted(found.names)))
-    game: Game = factory(dict(rules or {}))
-    return game
+        names = [*sorted(found.names), "package.module:factory"]
+        raise EvaluationError(unknown("game", name, names))
+    if not callable(factory):
+        raise EvaluationError(f"game {name!r}: is no factory: {type(factory).__name__}")
+    return factory
 
 
 def load_object(text: str, what: str) -> Any:
@@ -39,16 +57,29 @@ def load_object(text: str, what: str) -> Any:
     Modules of the current folder are found too, after the installed ones.
     """
     module_name, _, name = text.partition(":")
+    if not all(part.isidentifier() for part in [*module_name.split("."), name]):
+        raise EvaluationError(f"{what} {text!r}: should have the form package.module:name")
     if not {"", os.getcwd()} & set(sys.path):
         sys.path.append(os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if not (error.name and (module_name + ".").startswith(error.name + ".")):
+    except Exception as error:
+        missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+        if missing and f"{module_name}.".startswith(f"{missing}."):
+            raise EvaluationError(
+                f"{what} {text!r}: there is no module {missing!r} on the Python path"
+            ) from None
+        if module_name.startswith("kolkhoz_"):
             raise
-        raise EvaluationError(
-            f"{what} {text!r}: there is no module {error.name!r} on the Python path"
-        ) from None
+        raise EvaluationError(f"{what} {text!r}: {_import_failed(error)}") from error
     if not hasattr(module, name):
         raise EvaluationError(f"{what} {text!r}: module {module_name!r} has no {name!r}")
     return getattr(module, name)
+
+
+def _import_failed(error: Exception) -> str:
+    """What somebody's module raised when it was imported, and where."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename[:1] != "<"]
+    place = frames[-1]
+    where = "" if place.filename == __file__ else f" ({place.filename}, line {place.lineno})"
+    return f"importing its module raised {type(error).__name__}: {error}{where}"

@@ -80,11 +80,11 @@ def check_options(
 
 
 def unknown(what: str, name: str, possible: Sequence[str]) -> str:
-    """`unknown option 'mz'; did you mean 'ms'? Possible: ms, worlds`."""
+    """`unknown option 'mz'; did you mean 'ms'? allowed: ms, worlds`."""
     close = difflib.get_close_matches(name, possible, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ";"
     listed = ", ".join(possible) if possible else "none"
-    return f"unknown {what} {name!r}{hint} possible: {listed}"
+    return f"unknown {what} {name!r}{hint} allowed: {listed}"
 
 
 def _convert(text: str, option: Option, where: str) -> Any:

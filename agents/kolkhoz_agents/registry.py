@@ -93,6 +93,25 @@ def shipped_bots() -> list[str]:
     return sorted(path.parent.name for path in BOTS.glob("*/bot.json"))
 
 
+def bot_path(text: str) -> Path:
+    """The folder that the name of a shipped bot, or the path of a bot or run folder, means.
+
+    Raises AgentError, which names the shipped bots.
+    """
+    path = Path(text).expanduser()
+    if text in shipped_bots():
+        return BOTS / text
+    if any((folder / "bot.json").is_file() for folder in (path, path / "bot")):
+        return path
+    problem = "the folder has neither bot.json nor bot/bot.json" if path.is_dir() else (
+        "is a file and no bot" if path.exists() else "there is no such folder"
+    )  # fmt: skip
+    raise AgentError(
+        f"{text}: {problem}; allowed: a bot or run folder, or a shipped bot's name "
+        f"({', '.join(shipped_bots())})"
+    )
+
+
 def bot_options() -> tuple[Option, ...]:
     """The options that any bot takes."""
     options: tuple[Option, ...] = importlib.import_module("kolkhoz_agents.bots").Bot.options
@@ -196,7 +215,10 @@ def _make_bot(folder: Path, rest: str, text: str, game: Game) -> Agent:
     where = f"agent {text!r}"
     given = split_options(rest, where) if rest else {}
     options = check_options(given, bot_options(), where)
-    bot = bots.make_bot(game, folder, name=text, make_agent=make_agent, **options)
+    try:
+        bot = bots.make_bot(game, folder, name=text, make_agent=make_agent, **options)
+    except RecursionError:
+        raise AgentError(f"{where}: its learned.partner leads back to the bot itself") from None
     return _check_agent(bot, where)
 
 

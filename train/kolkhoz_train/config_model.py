@@ -38,6 +38,7 @@ def shown(value: Any) -> str:
 
 _short = reprlib.Repr()
 _short.maxstring, _short.maxother, _short.maxlong, _short.maxlevel = 60, 60, 40, 2
+_short.maxlist = 40
 
 
 def _real(value: Any) -> Any:

@@ -31,6 +31,8 @@ def _part(model: type[Part], value: Part | None, depth: int) -> Iterator[str]:
         inner = _inner(info.annotation, given)
         if inner is None:
             yield f"{margin}{key}: {_flow(given)}  # {comment}"
+            if given is None and part_models(info.annotation):
+                yield from _keys(part_models(info.annotation)[0], f"{margin}  # ")
         elif isinstance(given, tuple):
             yield f"{margin}{key}:  # {comment}"
             for entry in given:
@@ -54,7 +56,13 @@ def _other_algorithm(depth: int) -> Iterator[str]:
     """The keys of SB3's algorithm, as comments: they stand in place of PPO's."""
     margin = "  " * depth
     yield f"{margin}# or, with MaskablePPO:"
-    yield from (f"{margin}# {line}" for line in _part(Sb3Part, None, 0))
+    yield f"{margin}# name: sb3_maskable_ppo  # {Sb3Part.model_fields['name'].description}"
+    yield from list(_keys(Sb3Part, f"{margin}# "))[1:]
+
+
+def _keys(model: type[Part], margin: str) -> Iterator[str]:
+    """The keys of a part that is not there, as comments."""
+    yield from (f"{margin}{line}" for line in _part(model, None, 0))
 
 
 def _inner(annotation: Any, value: Any) -> type[Part] | None:

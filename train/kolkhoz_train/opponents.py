@@ -24,7 +24,7 @@ from kolkhoz_agents.protocol import Agent, Game
 from kolkhoz_agents.registry import make_agent
 
 from .acting import ActingNetwork, make_network
-from .config_model import POPULATION, SELF, ConfigError, OpponentsPart, TableMix
+from .config_model import POPULATION, SELF, OpponentsPart, TableMix
 from .rollout import LEARNER, IntArray, Seating
 
 Player = ActingNetwork | Agent
@@ -62,20 +62,11 @@ class Opponents:
         every = part.population.every
         self.pool = Pool([], every, every)
         self._loaded: dict[str, Player] = {}
-        self._check()
         for table in part.tables:
             if table.agent not in (SELF, POPULATION):
                 self.player(table.agent)
         for agent in part.population.agents:
             self.player(agent)
-
-    def _check(self) -> None:
-        for i, table in enumerate(self.part.tables):
-            if table.seats is not None and table.seats >= self.game.num_seats:
-                raise ConfigError(
-                    f"opponents.tables.{i}.seats: {table.seats} leaves the learner no seat; "
-                    f"allowed: 1 to {self.game.num_seats - 1}"
-                )
 
     def player(self, text: str) -> Player:
         """The player of an AGENT text; a bot of the learner's shape becomes a network."""

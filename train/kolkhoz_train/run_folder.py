@@ -28,17 +28,25 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, config: TrainingConfig, origin: str) -> RunFolder:
-        """Begin a run in an empty or new folder. Raises `ConfigError` if a run is there."""
+        """Begin a run in an empty or new folder. Raises `ConfigError` if that can't be."""
         if (path / RUN).exists() or (path / CONFIG).exists():
             raise ConfigError(
                 f"--run-dir {path}: a run is there already; go on with it by "
                 f"`kolkhoz train --resume {path}`, or name another folder"
             )
-        path.mkdir(parents=True, exist_ok=True)
-        write_whole(path / CONFIG, dump_config(config))
         run = cls(path, {"finished": False, "origin": origin, **versions(), "seed": config.seed})
         run.record["config"] = config.model_dump(mode="json")
-        run.save()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise ConfigError(
+                    f"--run-dir {path}: the folder holds other files; name a new or an empty one"
+                )
+            write_whole(path / CONFIG, dump_config(config))
+            run.save()
+        except OSError as error:
+            reason = "it is a file" if path.is_file() else error.strerror
+            raise ConfigError(f"--run-dir {path}: can't begin a run there: {reason}") from error
         return run
 
     @classmethod
@@ -51,6 +59,8 @@ class RunFolder:
             raise ConfigError(f"--resume {path}: {reason}") from error
         except ValueError as error:
             raise ConfigError(f"--resume {path / RUN}: damaged ({error})") from error
+        if not isinstance(record, dict):
+            raise ConfigError(f"--resume {path / RUN}: damaged (should hold a JSON object)")
         return cls(path, record), read_config(path / CONFIG)
 
     @property

@@ -26,7 +26,7 @@ from kolkhoz_agents.network import Canon, NetworkShape, Weights
 from kolkhoz_agents.protocol import Agent, Game
 from kolkhoz_agents.registry import make_agent
 
-from .config_model import POPULATION, SELF, ConfigError, Sb3Part, TrainingConfig
+from .config_model import Sb3Part, TrainingConfig
 from .measure import measure
 from .run_folder import RunFolder
 
@@ -77,11 +77,11 @@ class CanonicalVecEnv(VecEnvWrapper):
 
 
 def train_sb3(config: TrainingConfig, run: RunFolder, console: Console) -> None:
-    """Train with MaskablePPO until the budget is used; writes the bot. Raises `ConfigError`."""
+    """Train with MaskablePPO until the budget is used; writes the bot."""
     part = config.algorithm
     assert isinstance(part, Sb3Part)
     game = make_game(config.game.name, config.game.rules)
-    shape = check_sb3(config, game)
+    shape = config.network.shape()
     torch.set_num_threads(config.threads)
     venv = CanonicalVecEnv(_native(config, game, part), game)
     learner = MaskablePPO(
@@ -117,29 +117,6 @@ def train_sb3(config: TrainingConfig, run: RunFolder, console: Console) -> None:
     results = _measure(config, game, bot, console)
     save_bot(run.bot, BotFile(**{**vars(bot), "strength": results}))
     _record(run, learner, seconds, results, finished=True)
-
-
-def check_sb3(config: TrainingConfig, game: Game) -> NetworkShape:
-    """The bot's shape. Raises `ConfigError` where the config asks for what SB3's path has not."""
-    wrong = [
-        (game.name != "kolkhoz", "game.name", game.name, "a game with a native VecEnv: kolkhoz"),
-        (config.network.trunk != "separate", "network.trunk", config.network.trunk, "separate"),
-        (config.network.heads != "shared", "network.heads", config.network.heads, "shared"),
-        (config.network.inputs is not None, "network.inputs", "a list", "null"),
-        (config.network.start_from is not None, "network.start_from", "a bot", "null"),
-        (config.learn is not None, "learn", "a list", "null"),
-        (config.reward.margin != 0, "reward.margin", config.reward.margin, "0"),
-    ]
-    for is_wrong, key, value, right in wrong:
-        if is_wrong:
-            raise ConfigError(f"{key}: {value!r} is wrong with sb3_maskable_ppo; allowed: {right}")
-    for i, table in enumerate(config.opponents.tables):
-        if table.agent in (SELF, POPULATION):
-            raise ConfigError(
-                f"opponents.tables.{i}.agent: {table.agent!r} is wrong with sb3_maskable_ppo; "
-                "allowed: AGENTs like random or heuristic, which sit to the learner's left in turn"
-            )
-    return config.network.shape()
 
 
 def _native(config: TrainingConfig, game: Game, part: Sb3Part) -> VecEnv:

@@ -7,15 +7,33 @@ from pathlib import Path
 
 from rich.console import Console
 
+from .checks import check_config
+from .config_messages import Source
 from .config_model import ConfigError, Sb3Part, TrainingConfig
-from .run_folder import RunFolder
+from .run_folder import CONFIG, RunFolder
 
 
 def new_run(config: TrainingConfig, folder: Path, origin: str, console: Console) -> RunFolder:
     """Begin a run in `folder` and train it to its end. Raises `ConfigError`, KeyboardInterrupt."""
-    run = RunFolder.create(folder, config, origin)
-    _train(config, run, console, resume=False)
+    run = begin_run(config, folder, Source(origin))
+    train_run(config, run, console)
     return run
+
+
+def begin_run(config: TrainingConfig, folder: Path, source: Source) -> RunFolder:
+    """The folder of a new run, its config checked: one that cannot run leaves no folder.
+
+    Raises `ConfigError`, which names the place in `source`.
+    """
+    if isinstance(config.algorithm, Sb3Part):
+        from . import sb3  # noqa: F401 (what is not installed is said before the folder is made)
+    check_config(config, source)
+    return RunFolder.create(folder, config, source.file)
+
+
+def train_run(config: TrainingConfig, run: RunFolder, console: Console) -> None:
+    """Train a run that has just begun to its end. Raises KeyboardInterrupt."""
+    _train(config, run, console, resume=False)
 
 
 def resume_run(folder: Path, console: Console) -> RunFolder:
@@ -24,14 +42,17 @@ def resume_run(folder: Path, console: Console) -> RunFolder:
     if run.record.get("finished"):
         console.print(f"{folder}: this run went to its end already", highlight=False)
         return run
+    if isinstance(config.algorithm, Sb3Part):
+        raise ConfigError(
+            f"--resume {folder}: a run of sb3_maskable_ppo cannot be resumed; begin anew"
+        )
+    check_config(config, Source(str(folder / CONFIG)), resume=True)
     _train(config, run, console, resume=True)
     return run
 
 
 def _train(config: TrainingConfig, run: RunFolder, console: Console, *, resume: bool) -> None:
     if isinstance(config.algorithm, Sb3Part):
-        if resume:
-            raise ConfigError("--resume: a run of sb3_maskable_ppo cannot be resumed; begin anew")
         from .sb3 import train_sb3
 
         train_sb3(config, run, console)
@@ -39,7 +60,7 @@ def _train(config: TrainingConfig, run: RunFolder, console: Console, *, resume: 
     from .trainer import Trainer
     from .watch import Bar, Board
 
-    trainer = Trainer(config, run)
+    trainer = Trainer(config, run, resume=resume)
     if resume:
         trainer.resume(lambda text: console.print(f"kolkhoz: {text}", highlight=False))
     board = Board(run.logs, purge_after=trainer.progress.learned if resume else None)

@@ -20,7 +20,7 @@ from kolkhoz_agents.decisions import agent_seed
 from kolkhoz_agents.games import make_game
 from kolkhoz_agents.learned import Learned
 from kolkhoz_agents.network import Canon
-from kolkhoz_agents.registry import make_agent
+from kolkhoz_agents.registry import bot_path, make_agent
 from kolkhoz_agents.torch_network import PolicyValueNetwork
 
 from .acting import ActingNetwork, make_network
@@ -34,7 +34,8 @@ from .checkpoint import (
     save_checkpoint,
     without_prefix,
 )
-from .config_model import ConfigError, PpoPart, TrainingConfig
+from .checks import choose_device
+from .config_model import PpoPart, TrainingConfig
 from .measure import Measured, measure
 from .opponents import Opponents, Pool, as_player
 from .ppo import Ppo, Schedule, load_optimizer, optimizer_tensors, schedule
@@ -74,7 +75,8 @@ class Report:
 class Trainer:
     """Trains what a config describes in a run folder."""
 
-    def __init__(self, config: TrainingConfig, run: RunFolder) -> None:
+    def __init__(self, config: TrainingConfig, run: RunFolder, *, resume: bool = False) -> None:
+        """Ready to begin; with `resume`, to take over a checkpoint, which brings its weights."""
         assert isinstance(config.algorithm, PpoPart)
         self.config, self.run, self.part = config, run, config.algorithm
         torch.set_num_threads(config.threads)
@@ -82,7 +84,8 @@ class Trainer:
         self.game = make_game(config.game.name, config.game.rules)
         self.shape = config.network.shape()
         self.network = PolicyValueNetwork(self.shape, self.game)
-        self._first_weights()
+        if not resume:
+            self._first_weights()
         self.network.to(self.device)
         self.ppo = Ppo(self.part, self.network, self.game.phases, self._anchor())
         precision = self.part.precision
@@ -107,22 +110,13 @@ class Trainer:
         if source is None:
             self.network.initialise(stream(self.config.seed, "network"))
             return
-        self.network.load(self._weights_of(source, "network.start_from"), self.game)
+        self.network.load(load_bot(bot_path(source)).weights, self.game)
 
     def _anchor(self) -> PolicyValueNetwork | None:
         if self.part.anchor is None:
             return None
-        weights = self._weights_of(self.part.anchor.bot, "algorithm.anchor.bot")
+        weights = load_bot(bot_path(self.part.anchor.bot)).weights
         return make_network(self.shape, self.game, weights, self.device)
-
-    def _weights_of(self, source: str, key: str) -> Any:
-        bot = load_bot(source)
-        if bot.shape != self.shape:
-            raise ConfigError(
-                f"{key}: {source} has the network {bot.shape.to_dict()}, which is not the "
-                f"config's {self.shape.to_dict()}"
-            )
-        return bot.weights
 
     def resume(self, warn: Callable[[str], None]) -> None:
         """Take over the newest checkpoint of the run folder that can be read."""
@@ -340,10 +334,3 @@ class Trainer:
 def stream(seed: int, *names: object) -> int:
     """A seed for one purpose: 63 bits that depend on all of its arguments."""
     return agent_seed(seed, "/".join(map(str, names))) >> 1
-
-
-def choose_device(name: str) -> torch.device:
-    """The device of a config. Raises `ConfigError` if there is none of the kind."""
-    if name == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("device: 'cuda' is wrong: torch finds no GPU; use auto or cpu")
-    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")

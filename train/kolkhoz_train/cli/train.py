@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,11 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from kolkhoz_train.config import ConfigError, read_config
+    from kolkhoz_train.config_messages import Source
     from kolkhoz_train.shipped import find_config
 
     console = Console()
+    say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
     if args.resume is not None and (args.config or args.settings or args.run_dir):
         raise ConfigError("--resume goes on with the run's own config: give it alone")
     if args.resume is None and args.config is None and not args.explain:
@@ -68,17 +71,19 @@ def run(args: argparse.Namespace) -> int:
     from kolkhoz_train import train
 
     folder = args.resume or args.run_dir or train.free_folder(Path(args.config or "").stem)
+    if config is not None:
+        done = train.begin_run(config, folder, Source(args.config, tuple(args.settings)))
+        say(f"training {args.config} in {folder}")
     try:
-        if args.resume is not None:
+        if config is None:
             done = train.resume_run(args.resume, console)
         else:
-            assert config is not None
-            console.print(f"training {args.config} in {folder}", highlight=False)
-            done = train.new_run(config, folder, args.config, console)
+            train.train_run(config, done, console)
     except KeyboardInterrupt:
-        console.print(
-            f"stopped and saved; go on with: kolkhoz train --resume {folder}", highlight=False
-        )
+        if config is not None and config.algorithm.name != "ppo":
+            say(f"stopped; the bot as it was is in {done.bot}")
+        else:
+            say(f"stopped and saved; go on with: kolkhoz train --resume {folder}")
         raise
-    console.print(f"done: the bot is in {done.bot}", highlight=False)
+    say(f"done: the bot is in {done.bot}")
     return 0

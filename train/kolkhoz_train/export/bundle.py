@@ -15,7 +15,7 @@ import numpy as np
 
 from kolkhoz_agents.bots import BotFile, check_fits, load_bot
 from kolkhoz_agents.network import NetworkError, NumpyNetwork
-from kolkhoz_agents.registry import BOTS, shipped_bots
+from kolkhoz_agents.registry import bot_path
 from kolkhoz_env.game import KolkhozGame, make_game
 from kolkhoz_train.export.demo import demo_page
 from kolkhoz_train.export.errors import BundleError, refuse
@@ -54,7 +54,7 @@ class Exported:
 
 def find_bot(text: str) -> BotFile:
     """The bot that a name of a shipped one or a path to a bot or run folder means."""
-    return load_bot(BOTS / text if text in shipped_bots() else text)
+    return load_bot(bot_path(text))
 
 
 def open_bot(bot: BotFile, name: str) -> tuple[KolkhozGame, NumpyNetwork]:
