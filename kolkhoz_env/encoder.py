@@ -2,8 +2,10 @@
 
 The columns fall into three runs, each built in the widest numbers that hold it and copied once:
 bit planes of 53 cards (packed into one bit string, unpacked in one call), codes of eight octets
-(one ``uint64`` each), and groups of four octets (one ``uint32`` each). Looking up such a number
-in a small table and storing it is several times cheaper than storing its columns one by one.
+(one ``uint64`` each), and groups of four octets (one ``uint32`` each, called *lanes*). Arithmetic
+on such numbers, which numpy does many at a time, is several times cheaper than looking them up,
+and far cheaper than storing their columns one by one: a flag is a shifted 1, four bits become four
+flags by one product, and what is written by absolute seat becomes seat-relative by a rotation.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from kolkhoz_env.cards import BIT, CROP, RANK, U64
 from kolkhoz_env.knowledge import hides_taken
-from kolkhoz_env.rules import OVER, SWAP_GIVE, TRUMP, Rules
+from kolkhoz_env.rules import OVER, TRUMP, Rules
 from kolkhoz_env.state import EMPTY, HIDDEN, PLACE_FACTS, Int8, Int64, State, UInt8, UInt64
 
 UInt32 = NDArray[np.uint32]
@@ -40,11 +42,11 @@ def card_codes() -> UInt64:
 
 _CODE = card_codes()
 _SWAP = np.eye(8, dtype=np.uint8).view(np.uint64)[:, 0]
-_FLAGS = _lanes((np.arange(16)[:, None] >> np.arange(4)) & 1)
-_LED = _lanes(np.eye(5, 4))
-_TRICK_NUMBER = _lanes(np.arange(4) == np.minimum(np.arange(5), 3)[:, None])
-_TO_SEND = _lanes(np.eye(5, 4, -1))
 _EACH = np.uint32(0x01010101)
+#: Times four bits, masked with ``_EACH``: the bits as the low bits of four octets.
+_SPREAD = np.uint32(0x00204081)
+#: Flags of the first k of four octets.
+_FIRST = np.array([0x01010101 >> (8 * (4 - k)) if k else 0 for k in range(5)], dtype=np.uint32)
 #: Trump, year and phase together, 16 octets as two ``uint64``: index (trump, year, phase), trump
 #: 5 not chosen yet.
 _TIME = np.zeros((6, 6, 7, 16), dtype=np.uint8)
@@ -60,38 +62,49 @@ for _trump in range(6):
 _TIME_LANES = _TIME.reshape(-1, 16).view(np.uint32)
 
 
-class _Seats:
-    """Look-up tables of relative seats for one number of players."""
-
-    def __init__(self, players: int) -> None:
-        seat = np.arange(players)
-        #: ``[P, P]`` by observing seat: absolute seats from it clockwise.
-        self.rotation = (seat[:, None] + seat) % players
-        #: ``[P * P]`` by (leader, observing seat): place in the trick of each relative seat.
-        leaders = seat[:, None, None]
-        self.order = ((seat[None, :, None] + seat - leaders) % players).reshape(-1, players)
-        padded = np.zeros((players, players + 1, 4), dtype=np.uint8)
-        for own in seat:
-            for other in seat:
-                padded[own, other, (other - own) % players] = 1
-        #: by seat * (P + 1) + other (other -1 allowed): the relative seat as a flag.
-        self.flag = _lanes(padded).ravel()
-        bits = (np.arange(16)[None, :, None] >> self.rotation[:, None, :]) & 1
-        #: by seat * 16 + bits: bits of absolute seats as relative flags.
-        self.bits = _lanes(_pad(bits)).ravel()
-        sizes = np.arange(players + 1)[None, :, None]
-        #: by (leader * P + seat) * (P + 1) + k: seats among the first k of the trick.
-        self.among = _lanes(_pad(self.order[:, None, :] < sizes)).ravel()
+def _flag(octet: NDArray[np.integer]) -> UInt32:
+    """Lanes with one octet set; none for octets below 0 or above 3."""
+    return np.uint32(1) << (octet.astype(np.uint32) << np.uint32(3))
 
 
-def _pad(values: NDArray[np.generic]) -> UInt8:
-    """Pad the last axis to four octets with zeros."""
-    padded = np.zeros((*values.shape[:-1], 4), dtype=np.uint8)
-    padded[..., : values.shape[-1]] = values
-    return padded
+def _flags(bits: UInt8) -> UInt32:
+    """Lanes whose octets are the four lowest bits of ``uint8[...]``."""
+    return (bits.astype(np.uint32) * _SPREAD) & _EACH
 
 
-_SEATS = {players: _Seats(players) for players in (2, 3, 4)}
+class _Turn:
+    """Turns lanes of absolute seats into lanes of seats from ``start[n]`` (``0 .. P-1``) on."""
+
+    def __init__(self, start: Int8, players: int) -> None:
+        # A shift by all of the bits leaves none, in numpy on any machine.
+        self.right = start.astype(np.uint32) << np.uint32(3)
+        self.left = np.uint32(8 * players) - self.right
+        self.kept = np.uint32((1 << 8 * players) - 1)
+
+    def __call__(self, lanes: UInt32) -> UInt32:
+        turned = lanes << self.left
+        turned |= lanes >> self.right
+        turned &= self.kept
+        return turned
+
+
+def _by_seat(octets: NDArray[np.generic]) -> UInt32:
+    """One octet a seat ``[n, P]`` as lanes ``[n]``."""
+    if octets.shape[1] < 4:
+        padded = np.zeros((len(octets), 4), dtype=np.uint8)
+        padded[:, : octets.shape[1]] = octets
+        octets = padded
+    return np.ascontiguousarray(octets).view(np.uint32)[:, 0]
+
+
+def _octets(lanes: UInt32, players: int) -> UInt8:
+    """Lanes ``[n]`` of seats as ``uint8[n, P]``."""
+    return lanes.view(np.uint8).reshape(-1, 4)[:, :players]
+
+
+def _rows(values: NDArray[np.generic]) -> UInt8:
+    """``[n, ...]`` as ``uint8[n, ...]``, one row each."""
+    return values.reshape(len(values), -1).view(np.uint8)
 
 
 def encode(state: State, seats: Int8, rules: Rules, size: int, out: UInt8 | None = None) -> UInt8:
@@ -99,22 +112,25 @@ def encode(state: State, seats: Int8, rules: Rules, size: int, out: UInt8 | None
     n, players = state.size, state.players
     if out is None:
         out = np.empty((n, size), dtype=np.uint8)
-    tables = _SEATS[players]
     first = np.arange(0, n * players, players)
-    at_seat = tables.rotation.take(seats, axis=0)
+    at_seat = _ROTATION[players].take(seats, axis=0)
     at_seat += first[:, None]
     faces = state.faces.reshape(-1, 5).take(at_seat, axis=0)
     faces[:, 0] = state.cellars.reshape(-1, 5).take(at_seat[:, 0], axis=0)
+    turn = _Turn(seats, players)
+    lag = seats - state.leader
+    lag += (lag < 0) * np.int8(players)
+    from_leader = _Turn(lag, players)
     end = 53 * (players + 8)
 
     def parts() -> Iterator[UInt8]:
         planes = _planes(state, at_seat, faces[:, 0], U64(rules.deck))
         yield np.unpackbits(planes.view(np.uint8), axis=1, bitorder="little", count=end)
-        yield _last_seen(state, first + seats)
-        yield _CODE.take(faces).reshape(n, -1).view(np.uint8)
-        yield state.places.reshape(-1, 5 * PLACE_FACTS).take(at_seat, axis=0).reshape(n, -1)
-        yield _codes(state, seats, at_seat, first, tables)
-        yield _groups(state, seats, at_seat, rules, tables)
+        yield _last_seen(state, at_seat[:, 0])
+        yield _rows(_CODE.take(faces))
+        yield _rows(state.places.reshape(-1, 5 * PLACE_FACTS).take(at_seat, axis=0))
+        yield from _codes(state, seats, turn, from_leader)
+        yield _groups(state, turn, from_leader, rules)
 
     # One part at a time: megabytes freed together go back to the system, and getting them anew at
     # every step takes longer than filling them.
@@ -124,6 +140,10 @@ def encode(state: State, seats: Int8, rules: Rules, size: int, out: UInt8 | None
         start += part.shape[1]
         del part
     return out
+
+
+#: ``[P, P]`` by number of players and observing seat: absolute seats from it clockwise.
+_ROTATION = {p: (np.arange(p)[:, None] + np.arange(p)) % p for p in (2, 3, 4)}
 
 
 def _planes(state: State, at_seat: Int64, cellar: Int8, deck: U64) -> UInt64:
@@ -137,12 +157,16 @@ def _planes(state: State, at_seat: Int64, cellar: Int8, deck: U64) -> UInt64:
     plots = state.plots.ravel().take(at_seat)
     fields = np.ascontiguousarray(state.fields.T)
     planes = [hand, in_cellar, *plots, state.north, unseen, *fields]
-    words = np.zeros((-(-53 * len(planes) // 64), state.size), dtype=U64)
+    words = np.empty((-(-53 * len(planes) // 64), state.size), dtype=U64)
+    shifted = np.empty(state.size, dtype=U64)
     for number, plane in enumerate(planes):
         word, shift = divmod(53 * number, 64)
-        words[word] |= plane << U64(shift)
+        if shift:
+            words[word] |= np.left_shift(plane, U64(shift), out=shifted)
+        else:
+            words[word] = plane
         if shift > 64 - 53:
-            words[word + 1] |= plane >> U64(64 - shift)
+            np.right_shift(plane, U64(64 - shift), out=words[word + 1])
     return np.ascontiguousarray(words.T)
 
 
@@ -163,72 +187,72 @@ def _last_seen(state: State, own: Int64) -> UInt8:
     digits[2] = four
     bits = np.unpackbits(digits.view(np.uint8), axis=None, bitorder="little")
     ones, twos, fours = bits.view(np.uint64).reshape(3, state.size, 8)
-    ones |= twos << U64(1)
-    ones |= fours << U64(2)
+    twos <<= U64(1)
+    fours <<= U64(2)
+    ones |= twos
+    ones |= fours
     return ones.view(np.uint8)[:, :53]
 
 
-def _codes(state: State, seats: Int8, at_seat: Int64, first: Int64, tables: _Seats) -> UInt8:
-    """The blocks of eight octets from ``trick`` to ``taken``, ``uint8[n, ...]``."""
+def _codes(state: State, seats: Int8, turn: _Turn, from_leader: _Turn) -> Iterator[UInt8]:
+    """The blocks of eight octets from ``trick`` to ``taken``."""
     n, players = state.size, state.players
-    codes = np.empty((n, 3 * players + 2), dtype=U64)
-    order = tables.order.take(state.leader * np.int8(players) + seats, axis=0)
-    order += first[:, None]
-    codes[:, :players] = _CODE.take(state.trick.ravel().take(order))
-    codes[:, players : 2 * players] = _CODE.take(state.known.ravel().take(at_seat))
-    codes[:, 2 * players : 3 * players] = _SWAP.take(state.swaps.ravel().take(at_seat))
-    card = state.trick.ravel().take(first + np.minimum(state.assigned, players - 1))
-    codes[:, -2] = _CODE.take(np.where(state.trick_size == players, card, EMPTY))
-    codes[:, -1] = 0
-    picking = np.flatnonzero(state.phase == SWAP_GIVE)
-    codes[picking, -1] = _CODE[state.taken[picking]]
-    watching = picking[state.seat[picking] != seats[picking]]
+    trick = _by_seat(state.trick)
+    cards = np.empty((n, 2, players), dtype=np.int8)
+    cards[:, 0] = _octets(from_leader(trick), players)
+    cards[:, 1] = _octets(turn(_by_seat(state.known)), players)
+    yield _rows(_CODE.take(cards))
+    swaps = _octets(turn(_by_seat(state.swaps)), players)
+    yield _rows(_SWAP.take(swaps))
+    codes = np.empty((n, 2), dtype=U64)
+    next_card = trick >> (state.assigned.astype(np.uint32) << np.uint32(3))
+    card = np.where(state.trick_size == players, next_card.astype(np.int8), np.int8(EMPTY))
+    codes[:, 0] = _CODE.take(card)
+    codes[:, 1] = _CODE.take(state.taken)
+    watching = np.flatnonzero((state.taken != EMPTY) & (state.seat != seats))
     if watching.size:
         hidden = hides_taken(state.take(watching), seats[watching])
-        codes[watching[hidden], -1] = 0
-    return codes.view(np.uint8)
+        codes[watching[hidden], 1] = 0
+    yield codes.view(np.uint8)
 
 
-def _groups(state: State, seats: Int8, at_seat: Int64, rules: Rules, tables: _Seats) -> UInt8:
+def _groups(state: State, turn: _Turn, from_leader: _Turn, rules: Rules) -> UInt8:
     """All blocks from ``hours`` on, ``uint8[n, ...]``."""
     n, players = state.size, state.players
-    groups = np.empty((30 - 4 + players, n), dtype=np.uint32)
+    groups = np.empty((n, 30 - 4 + players), dtype=np.uint32)
     hours = state.hours
-    groups[0] = _lanes(np.minimum(hours, 255))
-    groups[1] = _lanes(np.clip(np.int16(min(rules.field_quota, 255)) - hours, 0, 255))
-    groups[2] = _FLAGS.take(state.claimed)
-    groups[3] = _lanes(state.fields >> U64(52))
-    groups[4] = _FLAGS.take(state.failed)
-    groups[5] = _LED.take(state.led)
-    groups[6] = _FLAGS.take(state.crops)
-    groups[7:12] = state.revealed.reshape(n, -1).view(np.uint32).T
-    groups[12 : 12 + players] = _FLAGS.take(state.voids.ravel().take(at_seat.T))
+    quota = np.int16(min(rules.field_quota, 255))
+    groups[:, 0] = _lanes(np.minimum(hours, 255))
+    groups[:, 1] = _lanes(np.clip(quota - hours, 0, 255))
+    groups[:, 2] = _flags(state.claimed)
+    groups[:, 3] = _lanes(state.fields >> U64(52))
+    groups[:, 4] = _flags(state.failed)
+    groups[:, 5] = _flag(state.led)
+    groups[:, 6] = _flags(state.crops)
+    groups[:, 7:12] = state.revealed.reshape(n, -1).view(np.uint32)
+    groups[:, 12 : 12 + players] = _flags(_octets(turn(_by_seat(state.voids)), players))
 
-    seats = seats.astype(np.int64)
-    in_order = (state.leader * np.int64(players) + seats) * (players + 1)
-    by_seat = seats * (players + 1)
     at = 12 + players
-    left = rules.tricks + 1 - (state.year == rules.famine_year) - state.trick_number
-    in_trick = tables.among.take(in_order + state.trick_size)
-    groups[at] = left.astype(np.uint32) * _EACH - in_trick
+    left = np.int8(rules.tricks + 1) - state.trick_number - (state.year == rules.famine_year)
     # With one card left after the last trick, it has been banked.
-    groups[at][left == 1] = 0
-    groups[at + 1] = _lanes(_pad(state.medals.ravel().take(at_seat)))
-    groups[at + 2] = tables.among.take(in_order + state.assigned)
-    groups[at + 3] = tables.bits.take(seats * 16 + state.inspected)
-    winner = np.where(state.trick_size > 0, state.winner, players)
-    groups[at + 4] = tables.flag.take(by_seat + winner)
-    groups[at + 5] = tables.flag.take(by_seat + state.planner)
-    groups[at + 6] = tables.flag.take(by_seat + state.leader)
-    groups[at + 7] = tables.flag.take(by_seat + np.where(state.seat < 0, players, state.seat))
+    left[left == 1] = 0
+    in_trick = from_leader(_FIRST.take(state.trick_size))
+    groups[:, at] = (left.astype(np.uint32) * _EACH & turn.kept) - in_trick
+    groups[:, at + 1] = turn(_by_seat(state.medals))
+    groups[:, at + 2] = from_leader(_FIRST.take(state.assigned))
+    groups[:, at + 3] = turn(_flags(state.inspected))
+    winner = np.where(state.trick_size > 0, state.winner, np.int8(-1))
+    for place, seat in enumerate((winner, state.planner, state.leader, state.seat)):
+        groups[:, at + 4 + place] = turn(_flag(seat))
     undecided = (state.phase == TRUMP) | (state.phase == OVER)
     # int8 would overflow: the index goes up to 251.
-    trump = np.where(undecided, 5, state.trump).astype(np.int64)
-    time = (trump * 6 + state.year) * 7 + state.phase
-    groups[at + 8 : at + 12] = _TIME_LANES.take(time, axis=0).T
-    groups[at + 12] = _TRICK_NUMBER.take(state.trick_number)
-    groups[at + 13] = _TO_SEND.take(state.to_send)
-    octets = np.ascontiguousarray(groups.T).view(np.uint8)
+    time = np.where(undecided, np.int8(5), state.trump).astype(np.int16)
+    time *= 42
+    time += state.year * np.int8(7) + state.phase
+    groups[:, at + 8 : at + 12] = _TIME_LANES.take(time, axis=0)
+    groups[:, at + 12] = _flag(np.minimum(state.trick_number, 3))
+    groups[:, at + 13] = _flag(state.to_send - np.int8(1))
+    octets = groups.view(np.uint8)
     return octets if players == 4 else octets[:, _real_columns(players)]
 
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from kolkhoz_env.cards import BIT, CROP_BITS, RANK, RANK_BITS, SABOTEUR_BIT, U64, single_card, union
+from kolkhoz_env.cards import (
+    BIT,
+    CROP_BITS,
+    NUM_CARDS,
+    RANK,
+    RANK_BITS,
+    SABOTEUR_BIT,
+    U64,
+    single_card,
+    union,
+)
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import (
     COUNTER,
@@ -35,8 +45,13 @@ PLACE_FILLED = np.array(
     [[0, 0, 0, *(0 if v >> c & 1 else 13 for c in range(4)), v == 0] for v in range(16)],
     dtype=np.uint8,
 )
-_RANKS_DOWN = np.arange(13, -1, -1)
-_RANK_BITS_DOWN = RANK_BITS[_RANKS_DOWN]
+#: ``int8[8192]``: highest rank among thirteen bits by rank, 0 if there is none.
+_TOP_RANK = np.frexp(np.arange(8192.0))[1].astype(np.int8)
+#: ``int16[7, 256]`` by place of an octet in a zone and its value: summed rank of its cards.
+_RANKS_OF_OCTET = np.zeros((7, 256), dtype=np.int16)
+for _card in range(NUM_CARDS):
+    _holds = np.arange(256) >> _card % 8 & 1
+    _RANKS_OF_OCTET[_card // 8] += (_holds * RANK[_card]).astype(np.int16)
 
 
 def holdings(state: State, rows: Int64) -> UInt64:
@@ -85,21 +100,26 @@ def cutoff(pool: UInt64, quota: Int64) -> tuple[UInt64, UInt64, Int64, Int64]:
     card does, 0 if fewer than ``quota`` go because the pool holds no more. That last figure is
     what everybody at the table sees, so it tells nothing of the cards that stay.
     """
-    bits = np.unpackbits(pool.view(np.uint8), bitorder="little").reshape(-1, 64)
-    counts = np.empty((pool.size, 14), dtype=np.int8)
-    counts[:, :13] = bits[:, :52].reshape(-1, 4, 13).sum(axis=1)[:, ::-1]
-    counts[:, 13] = bits[:, 52]
-    reached = counts.cumsum(axis=1, dtype=np.int8)
-    limit = quota.astype(np.int8)[:, None]
-    sure = reached <= limit
-    above = reached - counts
-    tie = ~sure & (above < limit)
-    sure_cards = (_RANK_BITS_DOWN * sure).sum(axis=1, dtype=U64) & pool
-    tied_cards = (_RANK_BITS_DOWN * tie).sum(axis=1, dtype=U64) & pool
-    to_choose = ((limit - above) * tie).sum(axis=1, dtype=np.int64)
-    lowest = np.where(sure & (counts > 0), _RANKS_DOWN, 14).min(axis=1)
-    exhausted = (np.bitwise_count(sure_cards) < quota) & (to_choose == 0)
-    return sure_cards, tied_cards, to_choose, np.where(exhausted, 0, lowest)
+    left, need = pool.copy(), quota.astype(np.uint8)
+    sure_cards, tied_cards = np.zeros_like(pool), np.zeros_like(pool)
+    to_choose = np.zeros_like(need)
+    lowest = np.full(pool.shape, 14, dtype=np.int8)
+    # Rank by rank from the top: each rank that goes takes at least one card off the quota.
+    for _ in range(int(need.max(initial=0))):
+        ranks = (left | left >> U64(13) | left >> U64(26) | left >> U64(39)) & U64(0x1FFF)
+        rank = _TOP_RANK.take(ranks.astype(np.int64))
+        cards = left & RANK_BITS.take(rank)
+        count = np.bitwise_count(cards)
+        goes = (count <= need) & (count > 0)
+        sure_cards |= cards * goes
+        lowest = np.where(goes, rank, lowest)
+        choice = np.where(goes | (count == 0), np.uint8(0), need)
+        tied_cards |= cards * (choice > 0)
+        to_choose += choice
+        need -= choice + count * goes
+        left ^= cards
+    # A quota that is still not met met the end of the pool.
+    return sure_cards, tied_cards, to_choose.astype(np.int64), np.where(need > 0, 0, lowest)
 
 
 def inspect(state: State, rows: Int64) -> Bool:
@@ -197,7 +217,5 @@ def _conclude(state: State, at: Int64, highest: Int64) -> None:
 
 def ranks_of(zones: UInt64) -> Int16:
     """Summed printed ranks of zones ``uint64[...]``, ``int16``; the Saboteur counts 0."""
-    total = np.zeros(zones.shape, dtype=np.int16)
-    for rank in range(1, 14):
-        total += np.bitwise_count(zones & RANK_BITS[rank]) * np.int16(rank)
-    return total
+    octets = np.ascontiguousarray(zones)[..., None].view(np.uint8)[..., :7]
+    return _RANKS_OF_OCTET[np.arange(7), octets].sum(axis=-1, dtype=np.int16)
