@@ -44,15 +44,15 @@ def refuse(place: str, what: str) -> NoReturn:
 def parse_line(line: str) -> Any:
     """The JSON value of one line; RecordError if it is not JSON, or JSON that no record holds.
 
-    Keys that stand twice, numbers with a fraction and ``NaN`` or ``Infinity`` are refused: JSON
-    readers differ on them.
+    Keys that stand twice are refused: JSON readers differ on them. So they do on numbers with a
+    fraction and on ``NaN`` or ``Infinity``, which `check_form` refuses where they stand.
     """
     try:
         return json.loads(
             line,
             object_pairs_hook=_object,
-            parse_float=_no_fraction,
-            parse_constant=_no_fraction,
+            parse_float=_Unwhole,
+            parse_constant=_Unwhole,
         )
     except RecordError:
         raise
@@ -75,8 +75,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _no_fraction(text: str) -> NoReturn:
-    refuse("", f"{_short(text)} is not a whole number")
+class _Unwhole:
+    """A number that no record holds, as it was written."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text if len(self.text) <= 24 else f"{self.text[:20]}..."
 
 
 def check_form(record: Any) -> Rules:

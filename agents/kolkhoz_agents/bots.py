@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,9 @@ from .protocol import Agent, Decisions, Game, Option
 FORMAT = "kolkhoz-bot/1"
 DESCRIPTION, WEIGHTS = "bot.json", "weights.safetensors"
 KEYS = ("format", "game", "rules", "observation", "network", "training", "strength", "learned")
+
+
+_short = reprlib.repr
 
 
 class BotError(KolkhozError):
@@ -102,11 +106,7 @@ def load_bot(path: str | os.PathLike[str]) -> BotFile:
     for key in description:
         if key not in KEYS:
             raise BotError(f"{where}: {key}: unknown key; known: {', '.join(KEYS)}")
-    kinds = {"game": str, "rules": dict, "observation": dict, "network": dict}
-    for key, kind in kinds.items():
-        if not isinstance(description.get(key), kind):
-            name = "a text" if kind is str else "an object"
-            raise BotError(f"{where}: {key}: {description.get(key)!r} should be {name}")
+    _check_description(description, where)
     try:
         shape = NetworkShape.from_dict(description["network"])
     except (NetworkError, TypeError) as error:
@@ -221,6 +221,8 @@ def check_fits(bot: BotFile, game: Game, name: str) -> None:
         raise BotError(f"{name}: a bot for {bot.game!r} cannot play {game.name!r}")
     rules = game.rules_dict()
     seats, own = rules.get("players"), bot.rules.get("players")
+    if seats is not None and own is None:
+        raise BotError(f"{name}: its {DESCRIPTION} lacks rules.players; this game has {seats}")
     if seats != own:
         raise BotError(f"{name}: a bot for {own} players cannot play with {seats}")
     for key in ("version", "size"):
@@ -232,12 +234,42 @@ def check_fits(bot: BotFile, game: Game, name: str) -> None:
             )
 
 
+def _check_description(description: Mapping[str, Any], where: Path) -> None:
+    """Raise `BotError` unless every key of a bot.json holds what it should."""
+    learned = description.get("learned")
+    wanted: list[tuple[str, Any, type, str]] = [
+        ("game", description.get("game"), str, "a text"),
+        ("rules", description.get("rules"), dict, "an object"),
+        ("observation", description.get("observation"), dict, "an object"),
+        ("network", description.get("network"), dict, "an object"),
+        ("training", description.get("training", {}), dict, "an object"),
+        ("strength", description.get("strength", []), list, "a list"),
+        ("learned", {} if learned is None else learned, dict, "an object or null"),
+    ]
+    for key, value, kind, name in wanted:
+        if not isinstance(value, kind):
+            raise BotError(f"{where}: {key}: {_short(value)} should be {name}")
+    inner = [("observation", key) for key in ("version", "size")]
+    inner += [("rules", "players")] if "players" in description["rules"] else []
+    for part, key in inner:
+        value = description[part].get(key)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise BotError(f"{where}: {part}.{key}: {_short(value)} should be a whole number")
+    if learned is not None:
+        phases = learned.get("phases")
+        if not (isinstance(phases, list) and phases and all(isinstance(p, str) for p in phases)):
+            raise BotError(f"{where}: learned.phases: {_short(phases)} should be a list of phases")
+        if not isinstance(learned.get("partner"), str):
+            partner = _short(learned.get("partner"))
+            raise BotError(f"{where}: learned.partner: {partner} should be an AGENT's text")
+
+
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BotError(f"{path}: {error.strerror or error}; a bot folder has this file") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BotError(f"{path}: not JSON ({error})") from error
     if not isinstance(data, dict):
         raise BotError(f"{path}: should hold a JSON object")

@@ -68,9 +68,14 @@ class NetworkShape:
             if key not in known:
                 raise NetworkError(f"network.{key}: unknown key; known: {', '.join(sorted(known))}")
         values = dict(data)
-        for key in ("hidden", "inputs"):
-            if values.get(key) is not None:
-                values[key] = tuple(values[key])
+        for key, kind, name in (("hidden", int, "whole numbers"), ("inputs", str, "texts")):
+            value = values.get(key)
+            if value is None and (key == "inputs" or key not in values):
+                continue
+            entries = value if isinstance(value, list | tuple) else ()
+            if {type(entry) for entry in entries} != {kind}:
+                raise NetworkError(f"network.{key}: {value!r:.80} should be a list of {name}")
+            values[key] = tuple(entries)
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
