@@ -22,6 +22,7 @@ from kolkhoz_agents.evaluation import Evaluation
 from kolkhoz_agents.report import LineResult
 from kolkhoz_agents.statistics import Estimate
 from kolkhoz_agents.tournament import Tournament
+from kolkhoz_agents.words import counted
 
 SEES_ALL = "sees all cards"
 MOST_NAMED_COLUMNS = 4
@@ -60,7 +61,8 @@ def speed_text(seconds: float) -> str:
 def evaluation_table(result: Evaluation) -> Table:
     """The verdict of a head-to-head match."""
     seats = result.game.num_seats
-    table = Table(title=f"{result.deals:,} deals, seed {result.seed}, par {result.par:.4g}")
+    deals = counted(result.deals, "deal")
+    table = Table(title=f"{deals}, seed {result.seed}, par {result.par:.4g}")
     table.add_column("")
     others = "copies of " if seats > 2 else ""
     for line in result.tables:
@@ -150,7 +152,7 @@ class Watch:
 def tournament_tables(result: Tournament) -> list[Table | Text]:
     """Matrix, mixed tables, ratings and cycles."""
     par = 1.0 / result.game.num_seats
-    title = f"{result.deals:,} deals, seed {result.seed}, par {par:.4g}"
+    title = f"{counted(result.deals, 'deal')}, seed {result.seed}, par {par:.4g}"
     matrix = Table(title=f"Win share of one (row) against copies of (column): {title}")
     matrix.add_column("")
     names = [

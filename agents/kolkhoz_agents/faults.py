@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.protocol import Agent, Decisions
+from kolkhoz_agents.words import counted
 
 FORMAT = "kolkhoz-fault/1"
 
@@ -85,7 +86,8 @@ def ask(agent: Agent, decisions: Decisions, limit: float) -> Answer:
             given = agent.act(decisions)
     except _TimeUp:
         count = len(decisions)
-        reason = f"took more than {limit:g} seconds (--time-limit) for a call of {count} decisions"
+        size = counted(count, "decision")
+        reason = f"took more than {limit:g} seconds (--time-limit) for a call of {size}"
         return _all_wrong(decisions, (reason, ""), limit)
     except Exception as error:
         raised = error

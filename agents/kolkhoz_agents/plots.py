@@ -11,6 +11,7 @@ import numpy as np
 from kolkhoz_agents.display import SEES_ALL
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.tournament import Tournament
+from kolkhoz_agents.words import counted
 
 LONGEST_NAME = 28
 
@@ -54,7 +55,8 @@ def plot_matrix(result: Tournament, path: str | os.PathLike[str]) -> None:
     axes.set_yticks(np.arange(count), names)
     axes.set_xlabel(f"against {result.game.num_seats - 1} copies of")
     axes.set_ylabel("win share of one")
-    axes.set_title(f"{result.deals:,} deals, {result.game.num_seats} players, par {par:.3g}")
+    deals = counted(result.deals, "deal")
+    axes.set_title(f"{deals}, {result.game.num_seats} players, par {par:.3g}")
     bar = figure.colorbar(image, ax=axes, shrink=0.8, label="win share")
     bar.set_ticks([0.0, par, 0.5, 0.75, 1.0])
     target = Path(path)

@@ -11,6 +11,7 @@ import numpy as np
 from kolkhoz_agents.protocol import Agent, Game
 from kolkhoz_agents.referee import METRICS, Referee
 from kolkhoz_agents.statistics import Bootstrap
+from kolkhoz_agents.words import counted
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Measured:
         mean, low, high = (100 * value for value in self.win_share)
         return (
             f"{mean:.1f}% against {seats - 1} x {self.against} "
-            f"(95% {low:.1f} to {high:.1f}, {self.games} games)"
+            f"(95% {low:.1f} to {high:.1f}, {counted(self.games, 'game')})"
         )
 
 

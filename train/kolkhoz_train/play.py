@@ -14,6 +14,7 @@ from kolkhoz_agents.decisions import agent_seed
 from kolkhoz_agents.protocol import Agent, Decisions
 from kolkhoz_agents.referee import make_decisions
 from kolkhoz_agents.registry import make_agent
+from kolkhoz_agents.words import counted
 from kolkhoz_env.cards import CROP_NAMES, PASS, action_name, action_number
 from kolkhoz_env.drawing import table_lines, table_view
 from kolkhoz_env.drawing.text import card_text, crop_text, fields_table, trick_line
@@ -121,7 +122,7 @@ class Session:
                 raise KolkhozError(f"saved game, move {number}: {error}") from None
         if moves:
             self.story.tell()
-            self.console.print(f"Taken up again after {len(moves)} moves.", style="bold")
+            self.console.print(f"Taken up again after {counted(len(moves), 'move')}.", style="bold")
 
     def _take(self, action: int) -> None:
         if self.table.over[0]:

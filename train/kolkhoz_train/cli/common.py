@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
+
+from kolkhoz_env.errors import KolkhozError
 
 
 def positive_int(text: str) -> int:
@@ -35,6 +38,35 @@ def _whole_number(text: str, least: int) -> int:
     if number < least:
         raise argparse.ArgumentTypeError(f"{text!r} should be a whole number of at least {least}")
     return number
+
+
+def existing_file(path: Path) -> Path:
+    """The path, if it is a file. Raises KolkhozError."""
+    if not path.is_file():
+        problem = "is a folder and should be a file" if path.is_dir() else "no such file"
+        raise KolkhozError(f"{path}: {problem}")
+    return path
+
+
+def check_writable(option: str, path: Path) -> None:
+    """Raise KolkhozError if a file could not be written: before hours of play, not after."""
+    if path.is_dir():
+        raise KolkhozError(f"{option} {path}: is a folder and should be a file")
+    check_place(option, path)
+
+
+def check_place(option: str, path: Path) -> None:
+    """Raise KolkhozError if nothing could be made at a path, a file or a folder."""
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    try:
+        # Rights alone don't tell: a file system may refuse what they allow.
+        descriptor, trial = tempfile.mkstemp(dir=folder, prefix=f".{path.name[:50]}.")
+        os.close(descriptor)
+        os.unlink(trial)
+    except OSError as error:
+        raise KolkhozError(
+            f"{option} {path}: {folder} is no folder that can be written to"
+        ) from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

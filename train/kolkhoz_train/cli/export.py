@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from kolkhoz_train.cli.common import natural_int, positive_int
+from kolkhoz_agents.words import counted
+from kolkhoz_train.cli.common import check_place, natural_int, positive_int
 
 EXAMPLE = """examples:
   kolkhoz export runs/first bundle
@@ -43,18 +44,23 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the bundle and say what is in it."""
+    from rich.console import Console
+
     from kolkhoz_train.export.bundle import export_bot, find_bot
 
-    done = export_bot(
-        find_bot(args.bot), args.out, name=args.bot, storage=args.storage, count=args.vectors,
-        seed=args.seed,
-    )  # fmt: skip
+    check_place("OUT_DIR", args.out)
+    with Console(stderr=True).status("reading the bot") as status:
+        done = export_bot(
+            find_bot(args.bot), args.out, name=args.bot, storage=args.storage,
+            count=args.vectors, seed=args.seed, tell=status.update,
+        )  # fmt: skip
     for name, size in sorted(done.sizes.items()):
         print(f"  {name:<18} {size:>10,} bytes")
     cost = done.storage
+    decisions = counted(cost["decisions"], "decision")
     print(
-        f"{done.folder}: weights in {cost['storage']}; over {cost['decisions']} decisions they "
-        f"change {cost['moves_changed']} moves, and log-probabilities by up to "
+        f"{done.folder}: weights in {cost['storage']}; over {decisions} they "
+        f"change {counted(cost['moves_changed'], 'move')}, and log-probabilities by up to "
         f"{cost['log_prob']:.1e}"
     )
     return 0

@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kolkhoz_agents.words import counted
 from kolkhoz_env.errors import KolkhozError
-from kolkhoz_train.cli.common import natural_int, player_count, positive_int, write_json
+from kolkhoz_train.cli.common import (
+    check_writable,
+    natural_int,
+    player_count,
+    positive_int,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from kolkhoz_agents.evaluation import Settings
@@ -98,15 +104,6 @@ def rules_of(arguments: argparse.Namespace) -> dict[str, Any]:
     return rules
 
 
-def check_writable(option: str, path: Path) -> None:
-    """Raise KolkhozError if a file could not be written: before hours of play, not after."""
-    if path.is_dir():
-        raise KolkhozError(f"{option} {path}: is a folder and should be a file")
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise KolkhozError(f"{option} {path}: {folder} is no folder that can be written to")
-
-
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """The settings of a match, shown on stderr while it runs."""
     from rich.console import Console
@@ -158,7 +155,7 @@ def finish(
     path = arguments.resume or _free_name(f"{arguments.command}-{arguments.seed}")
     match.save(path)
     again = sys.argv[1:] if arguments.resume else [*sys.argv[1:], "--resume", path]
-    _say(f"{result['deals']:,} deals were finished and are in {path}; to go on:")
+    _say(f"{counted(result['deals'], 'finished deal')} in {path}; to go on:")
     _say(f"  {shlex.join(['kolkhoz', *again])}")
     return 130 if result["stopped"] == "interrupted" else 1
 
@@ -176,7 +173,7 @@ def _report_faults(faults: Sequence[Fault], folder: Path) -> None:
         write_json(folder / name, fault.as_dict())
         _say(f"kolkhoz: {fault.line()}; described in {folder / name}")
     if len(faults) > MOST_FAULT_FILES:
-        _say(f"kolkhoz: and {len(faults) - MOST_FAULT_FILES:,} faults more")
+        _say(f"kolkhoz: and {counted(len(faults) - MOST_FAULT_FILES, 'fault')} more")
 
 
 def _say(text: str) -> None:

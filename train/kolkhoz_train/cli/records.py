@@ -7,9 +7,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from kolkhoz_agents.words import counted
 from kolkhoz_env.errors import KolkhozError, RecordError
-from kolkhoz_train.cli.common import natural_int, positive_int
-from kolkhoz_train.cli.records_draw import add_draw
+from kolkhoz_train.cli.common import (
+    check_writable,
+    existing_file,
+    natural_int,
+    positive_int,
+)
+from kolkhoz_train.cli.records_draw import add_draw, one_record
 
 EXAMPLE = """examples:
   kolkhoz records play --agents heuristic random random random --games 10 --seed 1 games.jsonl
@@ -54,7 +60,8 @@ def _add_play(actions: Any) -> None:
         "--seed", type=natural_int, default=0, metavar="S", help="seed of the deals (default: 0)"
     )
     parser.add_argument(
-        "out", type=Path, nargs="?", metavar="OUT.jsonl", help="the file to write"
+        "out", type=Path, nargs="?", metavar="OUT.jsonl",
+        help="the file to write (replaced if it exists)",
     )
     parser.set_defaults(run=play)
 
@@ -98,7 +105,7 @@ def play(args: argparse.Namespace) -> int:
 
     if args.out is None:
         # Nothing stood between the agents and the file, so that it was taken for one of them.
-        if not args.agents[-1].endswith((".jsonl", ".jsonl.gz")):
+        if not args.agents[-1].endswith(".jsonl"):
             raise KolkhozError("records play: the file to write is missing: OUT.jsonl, at the end")
         args.out = Path(args.agents.pop())
     players = len(args.agents)
@@ -106,6 +113,7 @@ def play(args: argparse.Namespace) -> int:
         raise KolkhozError(f"--agents: {players} agents given; 3 or 4 are needed, one a seat")
     game = make_game("kolkhoz", {"players": players})
     agents = [make_agent(text, game) for text in args.agents]
+    check_writable("OUT.jsonl", args.out)
     seating = np.arange(players, dtype=np.int8)[None, :]
     referee = Referee(game, agents, seating, args.seed, records=True)
     records: list[dict[str, Any]] = []
@@ -118,13 +126,8 @@ def play(args: argparse.Namespace) -> int:
         print("\r\033[K", end="", file=sys.stderr)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     write_records(args.out, records)
-    print(f"{args.out}: {games_text(len(records))}, seed {args.seed}")
+    print(f"{args.out}: {counted(len(records), 'game')}, seed {args.seed}")
     return 0
-
-
-def games_text(count: int) -> str:
-    """`1 game`, `2 games`."""
-    return f"{count} game" if count == 1 else f"{count} games"
 
 
 def verify(args: argparse.Namespace) -> int:
@@ -132,7 +135,7 @@ def verify(args: argparse.Namespace) -> int:
     from kolkhoz_env.records import verify_file
 
     for path in args.files:
-        _existing(path)
+        existing_file(path)
     status = 0
     for path in args.files:
         try:
@@ -142,7 +145,7 @@ def verify(args: argparse.Namespace) -> int:
             status = 1
         else:
             agree = "agrees" if count == 1 else "agree"
-            print(f"{path}: {games_text(count)} {agree} with the engine")
+            print(f"{path}: {counted(count, 'game')} {agree} with the engine")
     return status
 
 
@@ -151,25 +154,14 @@ def show(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from kolkhoz_env.record_report import print_game
-    from kolkhoz_env.records import read_records, replay
+    from kolkhoz_env.records import replay
 
-    records = read_records(_existing(args.file))
-    if args.game >= len(records):
-        raise RecordError(
-            f"{args.file}: --game {args.game} should be below {len(records)}, the number of games"
-        )
+    record, count = one_record(args.file, args.game)
     try:
-        complete = replay(records[args.game])
+        complete = replay(record)
     except RecordError as error:
         raise RecordError(f"{args.file}, game {args.game}, {error}") from None
     # A report that goes into a file or a pipe keeps its columns whatever the terminal was.
     console = Console() if sys.stdout.isatty() else Console(width=100)
-    print_game(complete, console, f"Game {args.game} of {len(records)} in {args.file.name}")
+    print_game(complete, console, f"Game {args.game} of {count} in {args.file.name}")
     return 0
-
-
-def _existing(path: Path) -> Path:
-    if not path.is_file():
-        problem = "is a folder and should be a file" if path.is_dir() else "no such file"
-        raise KolkhozError(f"{path}: {problem}")
-    return path

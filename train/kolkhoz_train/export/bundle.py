@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from kolkhoz_agents.bots import BotFile, check_fits, load_bot
 from kolkhoz_agents.network import NetworkError, NumpyNetwork
 from kolkhoz_agents.registry import bot_path
+from kolkhoz_env.errors import RulesError
 from kolkhoz_env.game import KolkhozGame, make_game
 from kolkhoz_train.export.demo import demo_page
 from kolkhoz_train.export.errors import BundleError, refuse
@@ -64,7 +66,10 @@ def open_bot(bot: BotFile, name: str) -> tuple[KolkhozGame, NumpyNetwork]:
     if bot.learned is not None:
         partner, phases = bot.learned.get("partner"), bot.learned.get("phases")
         refuse(name, f"learned only {phases}; {partner!r} plays the rest and can't be exported")
-    game = make_game(bot.rules)
+    try:
+        game = make_game(bot.rules)
+    except RulesError as error:
+        raise BundleError(f"{name}: bot.json: {error}") from error
     check_fits(bot, game, name)  # type: ignore[arg-type]
     try:
         return game, NumpyNetwork(bot.shape, bot.weights, game)
@@ -80,6 +85,7 @@ def export_bot(
     storage: str = "auto",
     count: int = 256,
     seed: int = 1,
+    tell: Callable[[str], None] = lambda what: None,
 ) -> Exported:
     """Write the bundle of a bot.
 
@@ -90,6 +96,7 @@ def export_bot(
         storage: ``float32``, ``float16``, or ``auto``: 16 bits if all moves stay the same.
         count: number of examples in vectors.jsonl.
         seed: names the games that examples and trials are taken from.
+        tell: hears what is being done.
 
     Raises:
         BundleError: the bot can't be exported, or something else lies at `folder`.
@@ -101,10 +108,13 @@ def export_bot(
         and (not folder.is_dir() or any(folder.iterdir()))
     ):
         refuse(str(folder), "exists and is no bundle; choose an empty or new folder")
+    tell(f"playing {TRIAL_GAMES} games for examples")
     steps = list(played(game, network, TRIAL_GAMES, seed))
+    tell("comparing the weights in 16 and in 32 bits")
     costs = storage_costs(bot, game, steps)
     same = costs["float16"]["moves_changed"] == 0
     chosen = ("float16" if same else "float32") if storage == "auto" else storage
+    tell("writing model, weights, examples and page")
     files = _contents(bot, game, steps, chosen, count, seed, costs)
     _write(folder, files)
     return Exported(folder, {path: len(data) for path, data in files.items()}, costs[chosen])
@@ -194,7 +204,12 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
             (aside / path).write_bytes(content)
         if folder.exists():
             os.replace(folder, old)
-        os.replace(aside, folder)
+        try:
+            os.replace(aside, folder)
+        except OSError:
+            if old.exists():
+                os.replace(old, folder)
+            raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kolkhoz_agents.words import counted
 from kolkhoz_env.errors import KolkhozError, MissingExtraError
 from kolkhoz_env.view import read_views
 from kolkhoz_train.export.bundle import RUNTIMES
@@ -62,7 +63,7 @@ class Replay:
             return f"{self.runtime:<12} DISAGREES: numbers differ by up to {self.difference:.2g}"
         time = "" if self.milliseconds is None else f", {self.milliseconds:.2f} ms a move"
         return (
-            f"{self.runtime:<12} agrees on {self.examples} examples, "
+            f"{self.runtime:<12} agrees on {counted(self.examples, 'example')}, "
             f"largest difference {self.difference:.1e}{time}"
         )
 
