@@ -18,10 +18,11 @@ from kolkhoz_agents.torch_network import PolicyValueNetwork
 from kolkhoz_train.acting import ActingNetwork, sample
 from kolkhoz_train.average import Average
 from kolkhoz_train.config_model import ConfigError, OpponentsPart, PpoPart, RewardPart
+from kolkhoz_train.kept import advantages
 from kolkhoz_train.opponents import Opponents
 from kolkhoz_train.ppo import Ppo, Schedule, mean_entropy, schedule
 from kolkhoz_train.reward import MarginReward
-from kolkhoz_train.rollout import Played, Rollout, Seating, advantages
+from kolkhoz_train.rollout import Played, Rollout, Seating
 
 CPU = torch.device("cpu")
 SHAPE = NetworkShape((16,))
@@ -72,12 +73,11 @@ def test_gae_is_that_of_each_trajectory_alone(discount: float, lam: float) -> No
 def test_every_seat_is_paid_its_own_result_at_its_own_decisions() -> None:
     played = play(self_play(), gae_lambda=1.0)
     reward = MarginReward(RewardPart(margin=0.1, margin_scale=4), 3)(played.outcome)
-    # With lambda 1 every target is the return itself; batches go game by game, seat by seat.
-    targets = played.batch.target.numpy()
-    runs = targets[np.r_[True, np.abs(np.diff(targets)) > 1e-6]]
-    expected = reward.reshape(-1)
-    expected = expected[np.r_[True, np.abs(np.diff(expected)) > 1e-6]]
-    np.testing.assert_allclose(runs, expected, atol=1e-5)
+    # With lambda 1 every target is the return itself.
+    trajectory = played.batch.trajectory.numpy()
+    expected = reward.reshape(-1)[trajectory]
+    np.testing.assert_allclose(played.batch.target.numpy(), expected, atol=1e-5)
+    assert set(trajectory) == set(range(reward.size))
     assert played.decisions == len(played.batch)
 
 

@@ -1,6 +1,6 @@
 """PPO: the gradient steps on one batch of decisions, from top to bottom.
 
-The batch (`rollout.Batch`) holds the learner's decisions of whole games with their advantages. The
+The batch (`kept.Batch`) holds the learner's decisions of whole games with their advantages. The
 policy is masked: illegal actions have no probability and no gradient. Matrix products run in
 bfloat16 (half the time, no loss of strength was seen); the heads, losses and weights are float32.
 """
@@ -20,7 +20,7 @@ from kolkhoz_agents.torch_network import PolicyValueNetwork
 
 from .acting import ILLEGAL
 from .config_model import PpoPart
-from .rollout import Batch
+from .kept import Batch
 
 
 @dataclass(frozen=True)

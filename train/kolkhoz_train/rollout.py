@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from kolkhoz_agents.decisions import decision_keys
 from kolkhoz_agents.learned import Learned
@@ -25,12 +24,11 @@ from kolkhoz_agents.protocol import Agent, Decisions, Game, Outcome, Table
 
 from .acting import ActingNetwork, sample
 from .config_model import ConfigError
+from .kept import Batch, Keeper, Kept, with_advantages
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
 LEARNER = 0
-KEPT = ("observation", "mask", "action", "log_prob", "value", "phase")
-"""Columns that are kept of every learned decision."""
 
 
 class Reward(Protocol):
@@ -53,27 +51,6 @@ class Seating:
     learned: Learned
     partner: int = LEARNER
     kept: int = LEARNER
-
-
-@dataclass
-class Batch:
-    """N learned decisions, game by game and seat by seat, on the learner's device.
-
-    `observation` uint8[N, inputs] and `mask` bool[N, A] are in canonical order, as is `action`
-    int64[N]; `log_prob`, `value`, `advantage` and `target` float32[N]; `phase` int64[N].
-    """
-
-    observation: Tensor
-    mask: Tensor
-    action: Tensor
-    log_prob: Tensor
-    value: Tensor
-    advantage: Tensor
-    target: Tensor
-    phase: Tensor
-
-    def __len__(self) -> int:
-        return len(self.action)
 
 
 @dataclass
@@ -114,19 +91,6 @@ class _Asked:
         return self.row * seats + self.seat
 
 
-@dataclass
-class _Kept:
-    """Columns of the learned decisions, step by step, until the games are over."""
-
-    key: list[IntArray] = field(default_factory=list)
-    observation: list[Tensor] = field(default_factory=list)
-    mask: list[Tensor] = field(default_factory=list)
-    action: list[Tensor] = field(default_factory=list)
-    log_prob: list[Tensor] = field(default_factory=list)
-    value: list[Tensor] = field(default_factory=list)
-    phase: list[Tensor] = field(default_factory=list)
-
-
 class Rollout:
     """Plays batches of whole games. `canon` is the order in which the learner's network sees."""
 
@@ -135,6 +99,7 @@ class Rollout:
         self.canon = canon
         self.reward = reward
         self.device = device
+        self._keeper = Keeper()
 
     def play(
         self,
@@ -152,43 +117,64 @@ class Rollout:
         """
         seconds = {"environment": 0.0, "encoding": 0.0, "acting": 0.0, "opponents": 0.0}
         clock = _Clock(seconds)
-        table = self.game.table(seed, games, auto_forced=True)
-        kept, decisions = _Kept(), 0
+        table = self.game.table(seed, games)
+        self._keeper.begin()
+        decisions = 0
         while True:
-            rows = np.flatnonzero(~np.asarray(table.over))
-            if not len(rows):
+            mask = table.legal_mask()
+            choices = mask.sum(axis=1, dtype=np.uint8)
+            if not choices.any():
                 break
-            decisions += len(rows)
-            actions = self._step(table, rows, seed, seating, generator, kept, clock)
+            # Forced decisions are carried out beside the others: to step them on at once, as a
+            # table with `auto_forced` does, takes several steps of a few games each.
+            actions = mask.argmax(axis=1)
+            rows = np.flatnonzero(choices > 1)
+            if len(rows):
+                decisions += len(rows)
+                asked = self._ask(table, rows, mask, seating)
+                clock.lap("environment")
+                self._decide(table, asked, actions, seed, seating, generator, clock)
             table.step(actions)
             clock.lap("environment")
         outcome = table.outcome()
         returns = self.reward(outcome)
-        batch = self._batch(kept, returns, discount, gae_lambda)
+        if not self._keeper.size:
+            raise ConfigError("learn: a whole batch of games held no decision of the learner's")
+        batch = with_advantages(self._keeper.kept, returns.reshape(-1), discount, gae_lambda)
         clock.lap("encoding")
         return Played(
             batch, outcome, table.statistics(), seating.player == seating.kept, decisions, seconds
         )
 
-    def _step(
+    def _ask(
+        self, table: Table, rows: IntArray, mask: npt.NDArray[np.bool_], seating: Seating
+    ) -> _Asked:
+        """What is to be decided in `rows`, and by which player; `mask` bool[B, A]."""
+        seat = np.asarray(table.seat)[rows].astype(np.int64)
+        phase = np.asarray(table.phase)[rows].astype(np.int64)
+        observation = table.observe(None if len(rows) == table.size else rows)
+        player = seating.player[rows, seat]
+        if not seating.learned.everything:
+            left = (player == LEARNER) & ~seating.learned.rows(phase, observation)
+            player = np.where(left, seating.partner, player)
+        return _Asked(rows, seat, phase, player, mask[rows], observation)
+
+    def _decide(
         self,
         table: Table,
-        rows: IntArray,
+        asked: _Asked,
+        actions: IntArray,
         seed: int,
         seating: Seating,
         generator: torch.Generator,
-        kept: _Kept,
         clock: _Clock,
-    ) -> IntArray:
-        """The actions int64[B] of one step; rows of games that are over get 0."""
-        asked = self._ask(table, rows, seating)
-        clock.lap("environment")
-        actions = np.zeros(table.size, np.int64)
+    ) -> None:
+        """Write into `actions` int64[B] what the players do in the rows that are asked."""
         networks = np.array([isinstance(p, ActingNetwork) for p in seating.players])
         chosen = np.flatnonzero(networks[asked.player])
         if len(chosen):
             some = asked.take(chosen)
-            actions[some.row] = self._networks(some, seating, generator, kept, clock)
+            actions[some.row] = self._networks(some, seating, generator, clock)
         for number, agent in enumerate(seating.players):
             chosen = np.flatnonzero(asked.player == number)
             if len(chosen) and not isinstance(agent, ActingNetwork):
@@ -198,27 +184,14 @@ class Rollout:
                 clock.lap("opponents")
                 if number == seating.kept:
                     own = np.flatnonzero(seating.learned.rows(some.phase, some.observation))
-                    self._keep_shown(some.take(own), made[own], kept)
+                    self._keep_shown(some.take(own), made[own])
                     clock.lap("encoding")
-        return actions
-
-    def _ask(self, table: Table, rows: IntArray, seating: Seating) -> _Asked:
-        """What is to be decided in `rows`, and by which player."""
-        seat = np.asarray(table.seat)[rows].astype(np.int64)
-        phase = np.asarray(table.phase)[rows].astype(np.int64)
-        observation = table.observe(None if len(rows) == table.size else rows)
-        player = seating.player[rows, seat]
-        if not seating.learned.everything:
-            left = (player == LEARNER) & ~seating.learned.rows(phase, observation)
-            player = np.where(left, seating.partner, player)
-        return _Asked(rows, seat, phase, player, table.legal_mask()[rows], observation)
 
     def _networks(
         self,
         asked: _Asked,
         seating: Seating,
         generator: torch.Generator,
-        kept: _Kept,
         clock: _Clock,
     ) -> IntArray:
         """Moves of all players that are networks, int64[n] in plain order; keeps the learner's."""
@@ -246,22 +219,20 @@ class Rollout:
         if seating.kept != LEARNER:
             mine &= seating.learned.rows(asked.phase, asked.observation)
         if mine.any():
-            own = torch.from_numpy(np.flatnonzero(mine)).to(self.device)
-            kept.key.append(asked.key(self.game.num_seats)[mine])
-            columns = (counts, legal, action, log_prob, values, phases)
-            for name, column in zip(KEPT, columns, strict=True):
-                getattr(kept, name).append(
-                    column if len(own) == len(mine) else column.index_select(0, own)
-                )
+            key = torch.from_numpy(asked.key(self.game.num_seats)).to(self.device)
+            own = None if mine.all() else torch.from_numpy(np.flatnonzero(mine)).to(self.device)
+            kept = Kept(key, counts, legal, action, log_prob, values, phases)
+            self._keeper.add(kept, own)
         plain = self.canon.action_to_plain(action.cpu().numpy(), case)
         clock.lap("acting")
         return plain
 
-    def _keep_shown(self, asked: _Asked, action: IntArray, kept: _Kept) -> None:
+    def _keep_shown(self, asked: _Asked, action: IntArray) -> None:
         """Keep an agent's decisions, in canonical order, to imitate them."""
         case = self.canon.case(asked.observation)
         none = np.zeros(len(action), np.float32)
         columns = (
+            asked.key(self.game.num_seats),
             self.canon.to_canonical(asked.observation, case),
             self.canon.mask_to_canonical(asked.mask, case),
             np.argsort(self.canon.action_index, axis=1)[case, action],
@@ -269,9 +240,7 @@ class Rollout:
             none,
             asked.phase,
         )
-        kept.key.append(asked.key(self.game.num_seats))
-        for name, column in zip(KEPT, columns, strict=True):
-            getattr(kept, name).append(torch.from_numpy(column).to(self.device))
+        self._keeper.add(Kept(*(torch.from_numpy(column).to(self.device) for column in columns)))
 
     def _agent(self, agent: Agent, table: Table, asked: _Asked, seed: int) -> IntArray:
         """An agent's moves int64[n]; it draws from keys that `seed` and the decisions give."""
@@ -289,52 +258,6 @@ class Rollout:
                 table.take(rows) if "table" in needs else None,
             )
         )
-
-    def _batch(
-        self, kept: _Kept, returns: FloatArray, discount: float, gae_lambda: float
-    ) -> Batch:
-        """Put the kept decisions in order of seat and time, with their advantages."""
-        if not sum(map(len, kept.key)):
-            raise ConfigError("learn: a whole batch of games held no decision of the learner's")
-        key = np.concatenate(kept.key)
-        order = np.argsort(key, kind="stable")
-        index = torch.from_numpy(order).to(self.device)
-        columns = {
-            name: torch.cat(getattr(kept, name)).index_select(0, index) for name in KEPT
-        }
-        value = columns["value"].cpu().numpy()
-        key = key[order]
-        advantage = advantages(value, key, returns.reshape(-1)[key], discount, gae_lambda)
-        columns["advantage"] = torch.from_numpy(advantage).to(self.device)
-        columns["target"] = torch.from_numpy(advantage + value).to(self.device)
-        return Batch(**columns)
-
-
-def advantages(
-    value: FloatArray, key: IntArray, final: FloatArray, discount: float, gae_lambda: float
-) -> FloatArray:
-    """GAE float32[N] over each trajectory's own decisions.
-
-    Decisions [N] of a trajectory are neighbours, in order of time, with equal `key` int64[N]; the
-    only reward of a trajectory is `final` float32[N] (equal within it), after its last decision.
-    """
-    starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
-    ends = np.r_[starts[1:], len(key)] - 1
-    length = ends - starts + 1
-    longest_first = np.argsort(-length, kind="stable")
-    ends, length = ends[longest_first], length[longest_first]
-    out = np.zeros_like(value)
-    following = final[ends]
-    running = np.zeros(len(ends), np.float32)
-    for back in range(int(length[0]) if len(length) else 0):
-        live = int(np.searchsorted(-length, -back, side="left"))
-        at = ends[:live] - back
-        step = discount if back else 1.0
-        delta = step * following[:live] - value[at]
-        running = delta + discount * gae_lambda * running[:live]
-        out[at] = running
-        following = value[at]
-    return out
 
 
 class _Clock:
