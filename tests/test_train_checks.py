@@ -53,7 +53,8 @@ WRONG = [
      f"network.start_from: foo: there is no such folder; allowed: a bot or run folder, or a "
      f"shipped bot's name ({', '.join(shipped_bots())})"),
     ({"network": {"start_from": "."}}, "network.start_from: .: the folder has neither bot.json"),
-    ({"network": {"start_from": "foreman"}}, "network.start_from: foreman has another network: n"),
+    ({"network": {"start_from": "foreman", "hidden": [8]}},
+     "network.start_from: foreman has a network that can't grow into this: it has "),
     ({"network": {"inputs": ["hand", "foo"]}}, "network.inputs: no observation block 'foo'; known"),
     ({"evaluation": {"opponents": ["random", "foo"]}}, "evaluation.opponents.1: unknown agent"),
     ({"game": {"name": "foo"}}, "game.name: unknown game 'foo'; allowed: kolkhoz, package.module"),

@@ -146,9 +146,7 @@ def test_a_finished_run_stays_as_it_is(whole: Path) -> None:
     assert (weights(whole), (whole / "run.json").read_bytes()) == before
 
 
-def test_a_config_changed_into_another_network_does_not_resume(
-    whole: Path, tmp_path: Path
-) -> None:
+def test_a_config_changed_into_another_network_does_not_resume(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
     config = (folder / "config.yaml").read_text()
@@ -211,9 +209,7 @@ def test_a_full_disk_leaves_the_earlier_checkpoints(
 
 
 def test_snapshots_join_and_the_pool_thins_out(whole: Path) -> None:
-    state = json.loads(
-        (sorted((whole / "checkpoints").iterdir())[-1] / "state.json").read_text()
-    )
+    state = json.loads((sorted((whole / "checkpoints").iterdir())[-1] / "state.json").read_text())
     pool = state["pool"]
     assert 1 <= len(pool["names"]) < 3
     assert pool["every"] > 1000
@@ -262,7 +258,7 @@ def test_a_run_starts_from_a_bot_and_can_be_anchored_to_it(whole: Path, tmp_path
     )
     change = [np.abs(w["policy.weight"] - old["policy.weight"]).mean() for w in (near, far)]
     assert change[0] < change[1]
-    line = r"network\.start_from: .* another network: network.hidden is .32. there and .16. here"
+    line = r"network\.start_from: .* can't grow into this: its layers \[32\] do not fit into \[16\]"
     with pytest.raises(ConfigError, match=line):
         train_small(tmp_path / "x", network={"hidden": [16], "start_from": bot})
 

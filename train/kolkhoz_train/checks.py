@@ -31,6 +31,7 @@ from .config_model import (
     TrainingConfig,
     shown,
 )
+from .grow import growth_problem
 
 
 def check_config(config: TrainingConfig, source: Source, *, resume: bool = False) -> None:
@@ -70,7 +71,7 @@ class _Check:
         with self._at("network.inputs"):
             config.network.shape().columns(game)
         if config.network.start_from is not None and not resume:
-            self._weights("network.start_from", config.network.start_from, game)
+            self._weights("network.start_from", config.network.start_from, game, growing=True)
         self._algorithm(game)
         self._opponents(game)
         for number, name in enumerate(config.learn or ()):
@@ -105,11 +106,18 @@ class _Check:
                 self._refuse(f"game.{where}", what)
             self._refuse("game.rules", str(error))
 
-    def _weights(self, key: str, text: str, game: Game) -> None:
+    def _weights(self, key: str, text: str, game: Game, *, growing: bool = False) -> None:
         """The bot at `key` must be one whose weights the config's network can take over."""
         shape = self.config.network.shape()
         with self._at(key):
             bot = load_bot(bot_path(text))
+            check_fits(bot, game, text)
+            check_weights(bot.weights, bot.shape, game)
+            if growing:
+                problem = growth_problem(bot.shape, shape)
+                if problem is not None:
+                    raise ConfigError(f"{text} has a network that can't grow into this: {problem}")
+                return
             own, wanted = bot.shape.to_dict(), shape.to_dict()
             apart = [
                 f"network.{name} is {shown(own[name])} there and {shown(wanted[name])} here"
@@ -118,8 +126,6 @@ class _Check:
             ]
             if apart:
                 raise ConfigError(f"{text} has another network: {'; '.join(apart)}")
-            check_fits(bot, game, text)
-            check_weights(bot.weights, shape, game)
 
     def _training_agent(self, key: str, text: str, game: Game) -> None:
         """An agent that plays while the run learns."""
@@ -173,8 +179,7 @@ class _Check:
             if table.seats is not None and table.seats >= game.num_seats:
                 self._refuse(
                     f"{key}.seats",
-                    f"{table.seats} leaves the learner no seat; "
-                    f"allowed: 1 to {game.num_seats - 1}",
+                    f"{table.seats} leaves the learner no seat; allowed: 1 to {game.num_seats - 1}",
                 )
             if table.agent not in (SELF, POPULATION):
                 self._table_agent(f"{key}.agent", table.agent, game)

@@ -104,7 +104,8 @@ class NetworkPart(Part):
     start_from: StrictStr | None = Field(
         None,
         description="whose weights training starts from: a shipped bot's name, or a bot or run "
-        "folder, of the same network shape; null: drawn at random",
+        "folder; its network may be smaller (fewer units, layers or inputs) and then grows without "
+        "changing what it computes; null: drawn at random",
     )
 
     def shape(self) -> NetworkShape:

@@ -36,6 +36,7 @@ from .checkpoint import (
 )
 from .checks import choose_device
 from .config_model import PpoPart, TrainingConfig
+from .grow import grow
 from .measure import Measured, measure
 from .opponents import Opponents, Pool, as_player
 from .ppo import Ppo, Schedule, load_optimizer, optimizer_tensors, schedule
@@ -110,7 +111,9 @@ class Trainer:
         if source is None:
             self.network.initialise(stream(self.config.seed, "network"))
             return
-        self.network.load(load_bot(bot_path(source)).weights, self.game)
+        bot = load_bot(bot_path(source))
+        drawn = np.random.default_rng([self.config.seed, 1])
+        self.network.load(grow(bot.weights, bot.shape, self.shape, self.game, drawn), self.game)
 
     def _anchor(self) -> PolicyValueNetwork | None:
         if self.part.anchor is None:
