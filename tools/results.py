@@ -30,6 +30,8 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 BLOCK = re.compile(r"(<!-- results: ([a-z-]+) ?([^>]*?) ?-->\n)(.*?)(<!-- /results -->)", re.DOTALL)
 
 Result = dict[str, Any]
+SCRIPTED = ("ablations",)
+"""Results of other scripts in this folder."""
 ENGINE = ("step", "step_mask", "step_mask_observe")
 
 
@@ -42,7 +44,7 @@ def commands() -> dict[str, str]:
 def found(patterns: list[str]) -> Iterator[tuple[str, Result]]:
     """Results that are there, in the order of the patterns and of commands.yaml."""
     for pattern in patterns:
-        for name in commands():
+        for name in [*commands(), *SCRIPTED]:
             path = RESULTS / f"{name}.json"
             if fnmatch(name, pattern) and path.is_file():
                 yield name, json.loads(path.read_text(encoding="utf-8"))
@@ -225,10 +227,32 @@ def machine(results: list[tuple[str, Result]]) -> str:
     return text
 
 
+def ablations(results: list[tuple[str, Result]]) -> str:
+    """Changes to a config: the mean over seeds, and the lowest and highest seed."""
+    text = ""
+    for _, result in results:
+        runs: dict[str, list[Result]] = {}
+        for one in result["runs"]:
+            runs.setdefault(one["change"], []).append(one)
+        against = list(result["runs"][0]["win_share"])
+        rows = []
+        for change, seeds in runs.items():
+            cells = []
+            for name in against:
+                shares = [100 * one["win_share"][name][0] for one in seeds]
+                cells.append(span([sum(shares) / len(shares), min(shares), max(shares)]))
+            minutes = sum(one["seconds"] for one in seeds) / len(seeds) / 60
+            rows.append([change, str(len(seeds)), *cells, f"{minutes:.1f}"])
+        heads = [f"against 3 × `{name}`" for name in against]
+        text += table(["change", "seeds", *heads, "minutes a run"], rows)
+    return text
+
+
 KINDS: dict[str, Callable[[list[tuple[str, Result]]], str]] = {
     "head-to-head": head_to_head, "short": short, "ceiling": ceiling, "matrix": matrix,
     "ratings": ratings, "statistics": statistics, "commands": how, "engine": engine,
     "engine-time": engine_time, "rates": rates, "time-shares": time_shares, "machine": machine,
+    "ablations": ablations,
 }  # fmt: skip
 
 

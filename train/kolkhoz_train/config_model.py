@@ -138,7 +138,7 @@ class PpoPart(Part):
     """PPO self-play on the vectorised engine."""
 
     name: Literal["ppo"] = Field("ppo", description="this algorithm")
-    games: Batch = Field(1024, description="whole games in a batch")
+    games: Batch = Field(2048, description="whole games in a batch")
     minibatch: Batch = Field(8192, description="decisions in a gradient step")
     epochs: Count = Field(2, description="passes over a batch")
     learning_rate: Positive = Field(2e-3, description="of Adam, at the start")
