@@ -54,6 +54,16 @@ def test_an_agent_against_itself_gets_par() -> None:
             assert 0.02 < line.win_share.width < 0.12
 
 
+def test_one_way_is_the_first_half_of_both() -> None:
+    settings = Settings(deals=20, seed=3, workers=0)
+    both, _ = evaluate("greedy", "random", settings)
+    one, match = evaluate("greedy", "random", settings, one_way=True)
+    assert [line.agent for line in both.tables] == ["greedy", "random"]
+    assert one.tables[0].as_dict()["win_share"] == both.tables[0].as_dict()["win_share"]
+    assert len(one.tables) == 1
+    assert match.results.values.shape[1] == 4  # a greedy in each seat, and nothing else
+
+
 def test_the_interval_of_the_referee_covers_par() -> None:
     # Toy whist in 60 matches of other seeds: about 57 of 60 intervals should hold par.
     game = make_toy()

@@ -1,6 +1,7 @@
 """Head to head: one A against copies of B, and one B against copies of A.
 
-Every deal is played in every seat rotation of both tables, so that neither luck of the cards nor
+Every deal is played in every seat rotation of both tables (of the first alone, if one way is
+enough), so that neither luck of the cards nor
 seats favour anybody.
 """
 
@@ -134,14 +135,18 @@ class Evaluation:
         }
 
 
-def evaluate(first: str, second: str, settings: Settings) -> tuple[Evaluation, Match]:
+def evaluate(
+    first: str, second: str, settings: Settings, *, one_way: bool = False
+) -> tuple[Evaluation, Match]:
     """Plays `first` against `second` (agents' texts): the verdict, and the match as it was left.
 
+    With `one_way` only one `first` against copies of `second`, not the other way about.
     Ctrl-C ends the match early; what was finished before counts.
 
     Raises AgentError or EvaluationError for what cannot be played.
     """
-    plan = pair_plan(make_game(settings.game, settings.rules).num_seats, [(0, 1)])
+    seats = make_game(settings.game, settings.rules).num_seats
+    plan = pair_plan(seats, [(0, 1)], one_way=one_way)
     match = settings.match((first, second), plan)
     stopped = settings.play(match, plan)
     return _verdict(match, plan, stopped), match

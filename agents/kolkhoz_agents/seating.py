@@ -50,12 +50,15 @@ class _Builder:
         return np.array(list(self.numbers), dtype=np.int8).reshape(-1, self.seats)
 
 
-def pair_plan(seats: int, pairs: Sequence[tuple[int, int]]) -> Plan:
-    """For each pair: one of the first against copies of the second, then the other way about."""
+def pair_plan(seats: int, pairs: Sequence[tuple[int, int]], *, one_way: bool = False) -> Plan:
+    """For each pair: one of the first against copies of the second, then the other way about.
+
+    With `one_way` only the former.
+    """
     builder = _Builder(seats)
     lines = []
     for first, second in pairs:
-        for one, many in ((first, second), (second, first)):
+        for one, many in ((first, second), (second, first))[: 1 if one_way else 2]:
             rotations = builder.rotations([one] + [many] * (seats - 1))
             places = tuple((seating, seat) for seat, seating in enumerate(rotations))
             lines.append(Line(one, (many,), places))

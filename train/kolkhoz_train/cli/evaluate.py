@@ -12,7 +12,7 @@ every seat rotation of both tables. Intervals are 95%, bootstrapped by deal.
 examples:
   kolkhoz evaluate heuristic random --deals 1000 --seed 1
   kolkhoz evaluate runs/first heuristic --until-width 0.01 --json result.json
-  kolkhoz evaluate search:ms=100 heuristic --deals 50 --resume night.npz
+  kolkhoz evaluate search:ms=100 heuristic --one-way --deals 50 --resume night.npz
 """
 
 
@@ -23,6 +23,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("first", metavar="A", help="an agent; `kolkhoz agents` lists what there is")
     parser.add_argument("second", metavar="B", help="another agent")
+    parser.add_argument(
+        "--one-way",
+        action="store_true",
+        help="only one A against copies of B: a quarter of A's decisions, if A thinks long",
+    )
     add_match_options(parser)
     parser.set_defaults(run=run, command="evaluate")
 
@@ -32,5 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kolkhoz_agents.display import evaluation_table
     from kolkhoz_agents.evaluation import evaluate
 
-    result, match = evaluate(arguments.first, arguments.second, settings_of(arguments))
+    result, match = evaluate(
+        arguments.first, arguments.second, settings_of(arguments), one_way=arguments.one_way
+    )
     return finish(arguments, result.as_dict(), [evaluation_table(result)], match, result.faults)
