@@ -11,7 +11,7 @@ import pytest
 import torch
 from toy_game import ToyGame
 
-from kolkhoz_agents.bots import Bot, BotError, BotFile, load_bot, make_bot, save_bot
+from kolkhoz_agents.bots import Bot, BotError, BotFile, halved, load_bot, make_bot, save_bot
 from kolkhoz_agents.decisions import decision_keys
 from kolkhoz_agents.games import make_game
 from kolkhoz_agents.network import Canon, NetworkError, NetworkShape, NumpyNetwork
@@ -151,6 +151,24 @@ def test_a_bot_folder_round_trips(game: Game, tmp_path: Path) -> None:
     assert sorted(p.name for p in (tmp_path / "bot").iterdir()) == [
         "bot.json", "weights.safetensors"
     ]  # fmt: skip
+
+
+def test_a_bot_can_be_stored_in_half_the_space(game: Game, tmp_path: Path) -> None:
+    bot = bot_file(game)
+    save_bot(tmp_path / "whole", bot)
+    save_bot(tmp_path / "half", replace(bot, half=True))
+    sizes = [(tmp_path / name / "weights.safetensors").stat().st_size for name in ("whole", "half")]
+    assert sizes[1] < 0.6 * sizes[0]
+    read = load_bot(tmp_path / "half")
+    assert read.half
+    assert not load_bot(tmp_path / "whole").half
+    for name, array in halved(bot.weights).items():
+        assert read.weights[name].dtype == np.float32
+        assert (read.weights[name] == array).all()
+        np.testing.assert_allclose(array, bot.weights[name], rtol=1e-3, atol=1e-7)
+    rows = positions(game)
+    moves = [Bot(game, one).act(rows) for one in (bot, read)]
+    assert (moves[0] == moves[1]).mean() > 0.98
 
 
 def test_a_bot_plays_legal_moves_whatever_the_batch(game: Game, tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ class BotFile:
     `rules` is what the game's factory makes the bot's game of; `observation` has version and size
     of the layout that the network reads; `training` and `strength` are for people. `learned` is
     None for a bot that makes all decisions, else ``{"phases": [...], "partner": AGENT}``: the
-    partner makes all decisions but those that `learned.Learned` finds in these phases.
+    partner makes all decisions but those that `learned.Learned` finds in these phases. `weights`
+    are float32 arrays; with `half` they are stored as float16, in half the space.
     """
 
     game: str
@@ -58,6 +59,7 @@ class BotFile:
     training: Mapping[str, Any] = field(default_factory=dict)
     strength: list[Any] = field(default_factory=list)
     learned: Mapping[str, Any] | None = None
+    half: bool = False
 
     def description(self) -> dict[str, Any]:
         """The content of ``bot.json``."""
@@ -90,10 +92,16 @@ def save_bot(path: str | os.PathLike[str], bot: BotFile) -> None:
     """Write a bot folder; each file is written aside and renamed into place."""
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
-    arrays = {name: np.ascontiguousarray(w, np.float32) for name, w in bot.weights.items()}
+    stored = np.float16 if bot.half else np.float32
+    arrays = {name: np.ascontiguousarray(w, stored) for name, w in bot.weights.items()}
     _write(folder / WEIGHTS, save_arrays(arrays))
     text = json.dumps(bot.description(), indent=2, allow_nan=False) + "\n"
     _write(folder / DESCRIPTION, text.encode())
+
+
+def halved(weights: Weights) -> Weights:
+    """The weights as they will be read back from a bot that stores them by `half`."""
+    return {name: w.astype(np.float16).astype(np.float32) for name, w in weights.items()}
 
 
 def load_bot(path: str | os.PathLike[str]) -> BotFile:
@@ -111,15 +119,21 @@ def load_bot(path: str | os.PathLike[str]) -> BotFile:
         shape = NetworkShape.from_dict(description["network"])
     except (NetworkError, TypeError) as error:
         raise BotError(f"{where}: {error}") from error
+    weights = _read_weights(folder / WEIGHTS)
+    half = [array.dtype == np.float16 for array in weights.values()]
     return BotFile(
         game=description["game"],
         rules=description["rules"],
         observation=description["observation"],
         shape=shape,
-        weights=_read_weights(folder / WEIGHTS),
+        weights={
+            name: array.astype(np.float32) if small else array
+            for (name, array), small in zip(weights.items(), half, strict=True)
+        },
         training=description.get("training", {}),
         strength=description.get("strength", []),
         learned=description.get("learned"),
+        half=any(half),
     )
 
 
