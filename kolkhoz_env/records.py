@@ -45,18 +45,14 @@ def write_records(path: str | Path, records: Iterable[dict[str, Any]]) -> int:
         RecordError: the form of a record is wrong, or the file can't be written.
     """
     path = Path(path)
-    lines = []
-    for number, record in enumerate(records, start=1):
-        try:
-            check_form(record)
-        except RecordError as error:
-            raise RecordError(f"record {number}: {error}") from None
-        lines.append(json.dumps(record, separators=(",", ":")) + "\n")
+    count = 0
     try:
         descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.writelines(lines)
+                for line in _lines_of(records):
+                    file.write(line)
+                    count += 1
             os.chmod(aside, 0o644)
             os.replace(aside, path)
         except BaseException:
@@ -64,7 +60,16 @@ def write_records(path: str | Path, records: Iterable[dict[str, Any]]) -> int:
             raise
     except OSError as error:
         raise RecordError(f"{path}: can't be written: {error.strerror}") from None
-    return len(lines)
+    return count
+
+
+def _lines_of(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for number, record in enumerate(records, start=1):
+        try:
+            check_form(record)
+        except RecordError as error:
+            raise RecordError(f"record {number}: {error}") from None
+        yield json.dumps(record, separators=(",", ":")) + "\n"
 
 
 def verify_file(path: str | Path) -> int:

@@ -139,6 +139,8 @@ def test_records_are_the_same_for_the_same_seed(
         (ModuleNotFoundError("gone", name="onnx.helper"), 2,
          "kolkhoz: this command needs the package 'onnx', which is not installed: "
          "pip install 'kolkhoz-lab[export]'\n"),
+        (MemoryError("Unable to allocate 9 TiB"), 2,
+         "kolkhoz: not enough memory: Unable to allocate 9 TiB\n"),
         (KeyboardInterrupt(), 130, "kolkhoz: stopped\n"),
     ],
 )  # fmt: skip

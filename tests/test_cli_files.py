@@ -10,7 +10,9 @@ import pytest
 from PIL import Image
 
 from kolkhoz_agents.registry import shipped_bots
+from kolkhoz_env.rules import Rules
 from kolkhoz_train.cli.main import main
+from kolkhoz_train.play_save import SavedGame, save_game
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +29,9 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(made / "games.jsonl", tmp_path)
     (tmp_path / "empty").write_text("")
     (tmp_path / "rubbish").write_bytes(bytes(range(256)))
+    (tmp_path / "broken.py").write_text("raise ValueError('no')")
+    game = SavedGame(Rules(players=3).to_dict(), 1, 0, ["nobody", "random"])
+    save_game(tmp_path / "saved.json", game)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "precious").write_text("x")
     monkeypatch.chdir(tmp_path)
@@ -34,7 +39,8 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def everything(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 @pytest.mark.parametrize(
@@ -50,6 +56,8 @@ def everything(folder: Path) -> dict[str, bytes]:
         ("records draw games.jsonl --out empty", "--out empty: is a file; name a .gif, or a new"),
         ("records draw games.jsonl --out empty/x.gif", "--out empty/x.gif: "),
         ("records draw games.jsonl --out /proc/x", "--out /proc/x: /proc is no folder that can be"),
+        ("records draw games.jsonl --out x.png", "--out x.png: should end with .gif, or be the"),
+        ("records play --agents random random random --games 1 x.jsonl.gz", "OUT.jsonl x.jsonl."),
         ("records show empty", "empty: holds no record"),
         ("records show full", "full: is a folder and should be a file"),
         ("records play --agents random random random --games 1 full", "OUT.jsonl full: is a"),
@@ -60,6 +68,28 @@ def everything(folder: Path) -> dict[str, bytes]:
         ("export empty out", "empty: is a file and no bot; allowed: a bot or run folder, or a"),
         ("export foreman full", "full: exists and is no bundle; choose an empty or new folder"),
         ("export foreman /proc/x", "OUT_DIR /proc/x: /proc is no folder that can be written to"),
+        ("bench --json full", "--json full: is a folder and should be a file"),
+        ("bench --agents nobody", "unknown agent 'nobody'"),
+        ("bench --set seed=x", "--set seed=x: seed: 'x' should be a whole number"),
+        ("bench --set opponents.population.agents=[search]", "--set opponents.population.agents="),
+        ("evaluate random random --faults empty", "--faults empty: is a file and should be a"),
+        ("evaluate random random --resume rubbish", "rubbish: not a file of results (an .npz that"),
+        ("evaluate random random --rule years=2 --rule years=3", "--rule years=3: years is given"),
+        ("evaluate random random --players 3 --rule players=4", "--players 3: players is given by"),
+        ("evaluate random :x", "agent ':x': the name before the colon is missing"),
+        ("evaluate random search:ms=inf", "agent 'search:ms=inf': option ms=inf should be a "),
+        ("evaluate random random --game x:", "game 'x:': should have the form package.module:name"),
+        ("evaluate random broken:X", "agent 'broken:X': importing its module raised ValueError"),
+        ("play --save /proc/x", "--save /proc/x: /proc is no folder that can be written to"),
+        ("play --hint nobody", "--hint: unknown agent 'nobody'"),
+        ("play --resume saved.json --seat 1", "--seat: --resume goes on with the game as it was"),
+        ("play --resume saved.json", "saved.json: opponents: unknown agent 'nobody'"),
+        ("train full", "full: is a folder and should be a file; shipped configs, which go by name"),
+        ("train rubbish", "rubbish: not YAML: not UTF-8 text (byte "),
+        ("train --explain --resume full", "--explain trains nothing: give it a CONFIG.yaml, or no"),
+        ("verify-export empty", "empty: is a file; a bundle is a folder with manifest.json"),
+        ("serve foreman --port 70000", "--port 70000: should be a whole number up to 65535"),
+        ("serve foreman --allow-origin x", "--allow-origin x: should look like https://example"),
         ("serve nobot", "nobot: there is no such folder; allowed: a bot or run folder, or a ship"),
     ],
 )  # fmt: skip

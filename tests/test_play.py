@@ -184,9 +184,7 @@ def test_saved_and_taken_up_again(tmp_path: Path, capsys, monkeypatch) -> None:
     whole, part = tmp_path / "whole.jsonl", tmp_path / "part.json"
     options = ["--seed", "8", "--seat", "1", "--opponents", "random"]
     kolkhoz_play(capsys, monkeypatch, "1\n" * 300, *options, "--save", str(whole))
-    status, text = kolkhoz_play(
-        capsys, monkeypatch, "1\n" * 25, *options, "--save", str(part)
-    )
+    status, text = kolkhoz_play(capsys, monkeypatch, "1\n" * 25, *options, "--save", str(part))
     assert status == 0
     assert "The input has ended." in text
     assert f"kolkhoz play --resume {part}" in text
@@ -283,7 +281,7 @@ def test_wrong_arguments(args, message, capsys, monkeypatch) -> None:
         ({"moves": ["Q1"]}, "saved game, move 1: 'Q1'"),
         ({"moves": [1]}, "moves holds something that is not text"),
         ({"seat": 9}, "do not make 4 players"),
-        ({"seat": True}, "seat is missing or not a int"),
+        ({"seat": True}, "seat: True should be a whole number"),
         ({"opponents": []}, "do not make 4 players"),
         ({"rules": {"players": 9}}, "rules.players: 9"),
         ({"more": 1}, "unknown key 'more'"),

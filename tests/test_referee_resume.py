@@ -18,6 +18,7 @@ from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.evaluation import Settings, evaluate
 from kolkhoz_agents.match import RecordParts
 from kolkhoz_agents.results import load_results
+from kolkhoz_agents.words import counted
 from kolkhoz_env.records import read_records, verify_file
 from kolkhoz_train.cli.main import main
 
@@ -157,7 +158,7 @@ def test_ctrl_c_prints_and_saves_what_was_finished(workers: str, tmp_path: Path)
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["stopped"] == "interrupted"
     assert 0 < result["deals"] < 100000
-    assert f"{result['deals']:,} deals were finished and are in state.npz" in errors
+    assert f"finished: {counted(result['deals'], 'deal')}, kept in state.npz" in errors
     assert len(load_results(tmp_path / "state.npz")[0].deals) == result["deals"]
 
 

@@ -66,6 +66,8 @@ WRONG = [
     (SB3, "opponents.tables.0.agent: 'self' is wrong with sb3_maskable_ppo; allowed: AGENTs like"),
     (SB3 | tables("foo"), "opponents.tables.0.agent: unknown agent 'foo'"),
     (SB3 | tables("search"), clock("opponents.tables.0.agent", "search")),
+    (SB3 | {"algorithm": {"name": "sb3_maskable_ppo", "minibatch": 3, "environments": 1}},
+     "algorithm.minibatch: 3 leaves one decision of the 64 in a batch"),
     (SB3 | {"network": {}}, "network.trunk: 'shared' is wrong with sb3_maskable_ppo; allowed: sep"),
 ]  # fmt: skip
 

@@ -20,6 +20,7 @@ from toy_game import ToyGame
 
 from kolkhoz_agents.bots import make_bot
 from kolkhoz_agents.random_agent import RandomAgent
+from kolkhoz_env.errors import KolkhozError
 from kolkhoz_train import checkpoint as checkpoints
 from kolkhoz_train.checkpoint import Checkpoint, CheckpointError, load_latest, save_checkpoint
 from kolkhoz_train.cli.main import main
@@ -136,6 +137,25 @@ def test_ctrl_c_saves_and_says_how_to_go_on(whole: Path, tmp_path: Path) -> None
     assert process.returncode == 130
     assert f"go on with: kolkhoz train --resume {folder}" in " ".join(out.split())
     assert "Traceback" not in err
+    resume_run(folder, quiet())
+    assert weights(folder) == weights(whole)
+
+
+def test_a_run_that_diverges_says_so_and_spoils_nothing(tmp_path: Path) -> None:
+    algorithm = {"games": 16, "minibatch": 64, "learning_rate": 1e30, "max_gradient": 1e30}
+    with pytest.raises(KolkhozError, match=r"diverged in batch 1: .*lower algorithm.learning_rate"):
+        train_small(tmp_path / "run", algorithm=algorithm)
+    assert not (tmp_path / "run" / "bot").exists()
+
+
+def test_a_run_that_was_stopped_before_its_first_checkpoint_begins_anew(
+    whole: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    shutil.copy(whole / "config.yaml", folder)
+    record = json.loads((whole / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**record, "finished": False}))
     resume_run(folder, quiet())
     assert weights(folder) == weights(whole)
 

@@ -7,6 +7,7 @@ A value that has commas of its own (another agent with options) goes in parenthe
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -91,7 +92,9 @@ def _convert(text: str, option: Option, where: str) -> Any:
     try:
         value = _parse(text, option.kind)
     except ValueError:
-        wanted = {int: "a whole number", float: "a number", bool: "true or false"}[option.kind]
+        wanted = {int: "a whole number", float: "a finite number", bool: "true or false"}[
+            option.kind
+        ]
         raise AgentError(f"{where}: option {option.name}={text} should be {wanted}") from None
     if option.choices and value not in option.choices:
         possible = ", ".join(map(str, option.choices))
@@ -108,4 +111,7 @@ def _parse(text: str, kind: type) -> Any:
         if text.lower() not in TRUE + FALSE:
             raise ValueError(text)
         return text.lower() in TRUE
-    return kind(text)
+    value = kind(text)
+    if kind is float and not math.isfinite(value):
+        raise ValueError(text)
+    return value

@@ -61,6 +61,8 @@ def make_agent(text: str, game: Game) -> Agent:
     if not text:
         raise AgentError("an agent's name is missing")
     head, _, rest = text.partition(":")
+    if not head:
+        raise AgentError(f"agent {text!r}: the name before the colon is missing")
     if head in _factories():
         return _make_named(head, rest, text, game)
     folder = _bot_folder(head)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -93,6 +94,9 @@ def save_results(path: str | os.PathLike[str], results: Results, meta: Mapping[s
 
 def load_results(path: str | os.PathLike[str]) -> tuple[Results, dict[str, Any]]:
     """Read a state file. Raises EvaluationError in one line if it is none or is damaged."""
+    what = "not a file of results (an .npz that --resume wrote), or damaged"
+    if Path(path).exists() and not zipfile.is_zipfile(path):
+        raise EvaluationError(f"{path}: {what}")
     try:
         with np.load(path, allow_pickle=False) as archive:
             meta = json.loads(str(archive["meta"]))
@@ -100,11 +104,14 @@ def load_results(path: str | os.PathLike[str]) -> tuple[Results, dict[str, Any]]
             arrays = {name: archive[name] for name in names}
     except FileNotFoundError:
         raise EvaluationError(f"{path}: there is no such file") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise EvaluationError(f"{path}: not a file of results, or damaged ({error})") from None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise EvaluationError(f"{path}: {what} ({error})") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise EvaluationError(f"{path}: should have the format {FORMAT!r}")
-    faults = [Fault(**fault) for fault in meta.pop("faults", [])]
+    try:
+        faults = [Fault(**fault) for fault in meta.pop("faults", [])]
+    except TypeError:
+        raise EvaluationError(f"{path}: {what} (faults)") from None
     return Results(**arrays, faults=faults), meta
 
 

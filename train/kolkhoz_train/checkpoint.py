@@ -23,6 +23,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
+from kolkhoz_agents.words import counted
 from kolkhoz_env.errors import KolkhozError
 
 FORMAT = "kolkhoz-checkpoint/1"
@@ -91,7 +92,7 @@ def load_latest(folder: Path, warn: Callable[[str], None]) -> Checkpoint:
         except CheckpointError as error:
             older = place is not found[-1]
             warn(f"{error}{'; going on from the one before' if older else ''}")
-    raise CheckpointError(f"{folder}: none of its {len(found)} checkpoints can be read")
+    raise CheckpointError(f"{folder}: none of its {counted(len(found), 'checkpoint')} can be read")
 
 
 def load_checkpoint(place: Path) -> Checkpoint:

@@ -164,6 +164,15 @@ class _Check:
         for is_wrong, key, value, right in wrong:
             if is_wrong:
                 self._refuse(key, f"{value!r} is wrong with sb3_maskable_ppo; allowed: {right}")
+        part = config.algorithm
+        assert isinstance(part, Sb3Part)
+        size = part.environments * part.steps
+        if min(size, part.minibatch) == 1 or size % part.minibatch == 1:
+            self._refuse(
+                "algorithm.minibatch",
+                f"{part.minibatch} leaves one decision of the {size} in a batch (environments x "
+                "steps) to a gradient step of its own, which nothing can be learned from",
+            )
         for number, table in enumerate(config.opponents.tables):
             if table.agent in (SELF, POPULATION):
                 self._refuse(

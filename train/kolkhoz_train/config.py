@@ -46,7 +46,9 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> TrainingConfig:
         data = _load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not YAML: not UTF-8 text (byte {error.start + 1})") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: should hold a mapping with keys like game, network, budget")
@@ -55,9 +57,7 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> TrainingConfig:
     return parse_config(data, str(path), overrides)
 
 
-def parse_config(
-    data: dict[str, Any], where: str, overrides: Sequence[str] = ()
-) -> TrainingConfig:
+def parse_config(data: dict[str, Any], where: str, overrides: Sequence[str] = ()) -> TrainingConfig:
     """Validate a config's content. Raises `ConfigError`.
 
     Errors name `where`, or the override that a wrong value comes from.

@@ -65,6 +65,7 @@ Several = Annotated[Whole, Field(ge=2)]
 Batch = Annotated[Whole, Field(ge=1, le=1_000_000)]
 #: A number of deals whose figures get an interval, which one deal has not.
 Deals = Annotated[Whole, Field(ge=2, le=10_000_000)]
+Weight = Annotated[Real, Field(ge=-1000, le=1000)]
 Natural = Annotated[Real, Field(ge=0)]
 Fraction = Annotated[Real, Field(ge=0, le=1)]
 Positive = Annotated[Real, Field(gt=0)]
@@ -106,6 +107,10 @@ class NetworkPart(Part):
         description="whose weights training starts from: a shipped bot's name, or a bot or run "
         "folder; its network may be smaller (fewer units, layers or inputs) and then grows without "
         "changing what it computes; null: drawn at random",
+    )
+
+    stored: Literal["float32", "float16"] = Field(
+        "float32", description="how the bot's weights are stored; float16 takes half the space"
     )
 
     def shape(self) -> NetworkShape:
@@ -234,8 +239,8 @@ class OpponentsPart(Part):
 class RewardPart(Part):
     """A seat's return at the end of a game."""
 
-    win_share: Real = Field(1.0, description="weight of the win share less par")
-    margin: Real = Field(0.3, description="weight of tanh(margin / margin_scale)")
+    win_share: Weight = Field(1.0, description="weight of the win share less par")
+    margin: Weight = Field(0.3, description="weight of tanh(margin / margin_scale)")
     margin_scale: Positive = Field(
         25.0, description="points; the margin is the score less the best other seat's"
     )

@@ -65,6 +65,7 @@ class Session:
         console: where to write.
         read: gives the next line of input, or None at its end.
         keep: file that keeps the game after each of the person's moves, and its record at the end.
+        source: what is named where a move of the saved game is wrong.
     """
 
     def __init__(
@@ -74,11 +75,13 @@ class Session:
         console: Console,
         read: Callable[[str], str | None],
         keep: Path | None = None,
+        source: str = "saved game",
     ) -> None:
         self.saved = saved
         self.console = console
         self.read = read
         self.keep = keep
+        self.source = source
         self.you = saved.seat
         self.game = KolkhozGame(Rules.from_dict(saved.rules))
         players = self.game.num_seats
@@ -89,9 +92,7 @@ class Session:
         self.hint = hint
         self.hint_agent: Agent | None = None
         self.story = Story(self.game.rules, self.you)
-        self.table = VectorKolkhoz(
-            1, seed=saved.seed, course=self.story.course(), restart=False
-        )
+        self.table = VectorKolkhoz(1, seed=saved.seed, course=self.story.course(), restart=False)
         self.recorder = Recorder(self.table)
         self.story.year_begins(self.table.state)
         self._shown: tuple[int, ...] = ()
@@ -119,7 +120,7 @@ class Session:
             try:
                 self._take(action_number(move))
             except (ValueError, IllegalActionError) as error:
-                raise KolkhozError(f"saved game, move {number}: {error}") from None
+                raise KolkhozError(f"{self.source}, move {number}: {error}") from None
         if moves:
             self.story.tell()
             self.console.print(f"Taken up again after {counted(len(moves), 'move')}.", style="bold")

@@ -50,16 +50,21 @@ def load_game(path: Path) -> SavedGame:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise KolkhozError(f"{path}: {error.strerror}") from None
-    except (UnicodeDecodeError, ValueError):
+    except (UnicodeDecodeError, ValueError, RecursionError):
         raise KolkhozError(f"{path}: not a saved game (not JSON)") from None
     if isinstance(value, dict) and value.get("format") == RECORD_FORMAT:
         raise KolkhozError(f"{path}: this game is over; see it with: kolkhoz records show {path}")
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise KolkhozError(f"{path}: not a saved game (format {FORMAT!r} is missing)")
     kinds = {"rules": dict, "seed": int, "seat": int, "opponents": list, "moves": list}
+    names = {dict: "an object", int: "a whole number", list: "a list"}
     for key, kind in kinds.items():
-        if not isinstance(value.get(key), kind) or isinstance(value.get(key), bool):
-            raise KolkhozError(f"{path}: {key} is missing or not a {kind.__name__}")
+        if key not in value:
+            raise KolkhozError(f"{path}: {key}: is missing")
+        if not isinstance(value[key], kind) or isinstance(value[key], bool):
+            raise KolkhozError(f"{path}: {key}: {value[key]!r:.60} should be {names[kind]}")
+    if value["seed"] < 0:
+        raise KolkhozError(f"{path}: seed: {value['seed']} should be at least 0")
     for key in ("opponents", "moves"):
         if not all(isinstance(item, str) for item in value[key]):
             raise KolkhozError(f"{path}: {key} holds something that is not text")

@@ -17,10 +17,15 @@ from torch import Tensor
 from torch.nn import functional
 
 from kolkhoz_agents.torch_network import PolicyValueNetwork
+from kolkhoz_env.errors import KolkhozError
 
 from .acting import ILLEGAL
 from .config_model import PpoPart
 from .kept import Batch
+
+
+class DivergedError(KolkhozError):
+    """A run's weights are no finite numbers any more."""
 
 
 @dataclass(frozen=True)

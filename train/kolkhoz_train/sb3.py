@@ -20,7 +20,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
-from kolkhoz_agents.bots import Bot, BotFile, save_bot
+from kolkhoz_agents.bots import Bot, BotFile, halved, save_bot
 from kolkhoz_agents.games import make_game
 from kolkhoz_agents.network import Canon, NetworkShape, Weights
 from kolkhoz_agents.protocol import Agent, Game
@@ -28,6 +28,7 @@ from kolkhoz_agents.registry import make_agent
 
 from .config_model import Sb3Part, TrainingConfig
 from .measure import measure
+from .ppo import DivergedError
 from .run_folder import RunFolder
 
 ACTIVATIONS = {"relu": torch.nn.ReLU, "silu": torch.nn.SiLU}
@@ -106,7 +107,7 @@ def train_sb3(config: TrainingConfig, run: RunFolder, console: Console) -> None:
     watch = _Watch(config, console.print)
     started = time.perf_counter()
     try:
-        learner.learn(config.budget.decisions or 2**62, callback=watch, use_masking=True)
+        _learn(learner, config, watch)
     finally:
         seconds = time.perf_counter() - started
         if part.keep_zip:
@@ -117,6 +118,18 @@ def train_sb3(config: TrainingConfig, run: RunFolder, console: Console) -> None:
     results = _measure(config, game, bot, console)
     save_bot(run.bot, BotFile(**{**vars(bot), "strength": results}))
     _record(run, learner, seconds, results, finished=True)
+
+
+def _learn(learner: MaskablePPO, config: TrainingConfig, watch: BaseCallback) -> None:
+    try:
+        learner.learn(config.budget.decisions or 2**62, callback=watch, use_masking=True)
+    except ValueError as error:
+        if all(bool(torch.isfinite(weights).all()) for weights in learner.policy.parameters()):
+            raise
+        raise DivergedError(
+            f"training diverged after {learner.num_timesteps} decisions: weights are no finite "
+            "numbers any more; begin anew with a lower algorithm.learning_rate"
+        ) from error
 
 
 def _native(config: TrainingConfig, game: Game, part: Sb3Part) -> VecEnv:
@@ -182,7 +195,10 @@ def _bot_file(
         "config": config.model_dump(mode="json", exclude_defaults=True),
     }
     observation = {"version": game.observation.version, "size": game.observation.size}
-    return BotFile(game.name, game.rules_dict(), observation, shape, weights, training)
+    half = config.network.stored == "float16"
+    if half:
+        weights = halved(weights)
+    return BotFile(game.name, game.rules_dict(), observation, shape, weights, training, half=half)
 
 
 def _measure(

@@ -33,6 +33,7 @@ def find_config(text: str) -> Path:
     name = path.name.removesuffix(".yaml").removesuffix(".yml")
     if path.parent in (Path("."), Path("configs")) and name in config_names():
         return config_folder() / f"{name}.yaml"
+    problem = "is a folder and should be a file" if path.is_dir() else "no such file"
     raise KolkhozError(
-        f"{text}: no such file; shipped configs, which go by name, are {', '.join(config_names())}"
+        f"{text}: {problem}; shipped configs, which go by name, are {', '.join(config_names())}"
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from .checkpoint import list_checkpoints
 from .checks import check_config
 from .config_messages import Source
 from .config_model import ConfigError, Sb3Part, TrainingConfig
@@ -46,8 +47,11 @@ def resume_run(folder: Path, console: Console) -> RunFolder:
         raise ConfigError(
             f"--resume {folder}: a run of sb3_maskable_ppo cannot be resumed; begin anew"
         )
-    check_config(config, Source(str(folder / CONFIG)), resume=True)
-    _train(config, run, console, resume=True)
+    begun = bool(list_checkpoints(folder)) or run.bot.exists()
+    check_config(config, Source(str(folder / CONFIG)), resume=begun)
+    if not begun:
+        console.print(f"{folder}: no checkpoint was written yet; beginning anew", highlight=False)
+    _train(config, run, console, resume=begun)
     return run
 
 
@@ -63,7 +67,7 @@ def _train(config: TrainingConfig, run: RunFolder, console: Console, *, resume: 
     trainer = Trainer(config, run, resume=resume)
     if resume:
         trainer.resume(lambda text: console.print(f"kolkhoz: {text}", highlight=False))
-    board = Board(run.logs, purge_after=trainer.progress.learned if resume else None)
+    board = Board(run.logs, purge_after=trainer.progress.learned if run.logs.exists() else None)
     try:
         with Bar(console) as bar:
             watchers: list[Callable[..., None]] = [bar.show, board.show]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from kolkhoz_agents.bots import Bot, BotFile, load_bot, save_bot
+from kolkhoz_agents.bots import Bot, BotFile, halved, load_bot, save_bot
 from kolkhoz_agents.decisions import agent_seed
 from kolkhoz_agents.games import make_game
 from kolkhoz_agents.learned import Learned
@@ -39,7 +39,7 @@ from .config_model import PpoPart, TrainingConfig
 from .grow import grow
 from .measure import Measured, measure
 from .opponents import Opponents, Pool, as_player
-from .ppo import Ppo, Schedule, load_optimizer, optimizer_tensors, schedule
+from .ppo import DivergedError, Ppo, Schedule, load_optimizer, optimizer_tensors, schedule
 from .reward import MarginReward
 from .rollout import LEARNER, Played, Rollout, Seating
 from .run_folder import RunFolder
@@ -201,6 +201,7 @@ class Trainer:
         else:
             losses = self.ppo.learn(played.batch, now, order)
         played.seconds["learning"] = time.perf_counter() - before
+        self._check_finite(now)
         self._count(played, part.games)
         self.average.update(self.network, self.progress.batch)
         self.opponents.maybe_join(self.progress.learned, self.network.weights)
@@ -210,6 +211,16 @@ class Trainer:
         for watch in watchers:
             watch(report)
         self._spend("watching", before)
+
+    def _check_finite(self, now: Schedule) -> None:
+        """Stop before weights that are no numbers get into the average and into checkpoints."""
+        if all(bool(torch.isfinite(weights).all()) for weights in self.network.parameters()):
+            return
+        raise DivergedError(
+            f"{self.run.path}: training diverged in batch {self.progress.batch + 1} (learning rate "
+            f"{now.learning_rate:g}): weights are no finite numbers any more; what was saved "
+            "stays; begin anew with a lower algorithm.learning_rate or algorithm.max_gradient"
+        )
 
     def _seating(self, number: int, fraction: float) -> Seating:
         """Who sits where in batch `number`: the mixture, or at first the agent to imitate."""
@@ -280,15 +291,19 @@ class Trainer:
         learned = None
         if self.config.partner is not None:
             learned = {"phases": list(self.learned.names or ()), "partner": self.config.partner}
+        weights, half = self.average.weights(), self.config.network.stored == "float16"
+        if half:
+            weights = halved(weights)
         return BotFile(
             game=self.game.name,
             rules=self.game.rules_dict(),
             observation={"version": observation.version, "size": observation.size},
             shape=self.shape,
-            weights=self.average.weights(),
+            weights=weights,
             training=training,
             strength=self.results[-len(self.config.evaluation.opponents) :],
             learned=learned,
+            half=half,
         )
 
     def save(self) -> Path:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from kolkhoz_train.cli.common import player_count, positive_int, write_json
+from kolkhoz_train.cli.common import check_writable, player_count, positive_int, write_json
 
 EXAMPLE = """examples:
   kolkhoz bench --json speed.json
@@ -19,6 +19,7 @@ EXAMPLE = """examples:
 """
 
 PLAYERS = 4
+MOST_GAMES = 1_000_000
 PARTS = ("engine", "aec", "agents", "train")
 
 
@@ -39,7 +40,7 @@ def add_parser(subparsers: Any) -> None:
         "--players", type=player_count, metavar="P", help="3 or 4 (default: 4, or the config's)"
     )
     parser.add_argument(
-        "--batch", type=positive_int, nargs="+", default=[1, 256, 1024, 4096, 16384], metavar="N",
+        "--batch", type=batch_size, nargs="+", default=[1, 256, 1024, 4096, 16384], metavar="N",
         help="batch sizes of the engine (default: 1 256 1024 4096 16384)",
     )  # fmt: skip
     parser.add_argument(
@@ -69,6 +70,14 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(run=lambda args: run(args))
 
 
+def batch_size(text: str) -> int:
+    """An argument that is a number of games side by side, some 2 KB each."""
+    number = positive_int(text)
+    if number > MOST_GAMES:
+        raise argparse.ArgumentTypeError(f"{text!r} should be at most {MOST_GAMES}")
+    return number
+
+
 def seconds(text: str) -> float:
     """An argument that is a positive number of seconds."""
     try:
@@ -83,6 +92,7 @@ def seconds(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Measure, print as figures come, and write what was measured even if interrupted."""
     args.seats = args.players or PLAYERS
+    check(args)
     report: dict[str, Any] = {"runs": args.runs, "machine": machine()}
     try:
         for part in dict.fromkeys(args.parts):
@@ -93,6 +103,27 @@ def run(args: argparse.Namespace) -> int:
             write_json(args.json, report)
             print(f"figures in {args.json}")
     return 0
+
+
+def check(args: argparse.Namespace) -> None:
+    """Raise KolkhozError for what could not be measured or written: now, not minutes later."""
+    from kolkhoz_agents.games import make_game
+    from kolkhoz_agents.registry import make_agent
+
+    if args.json:
+        check_writable("--json", args.json)
+    if "agents" in args.parts and args.agents:
+        game = make_game("kolkhoz", {"players": args.seats})
+        for text in args.agents:
+            make_agent(text, game)
+    if "train" in args.parts:
+        from kolkhoz_train.checks import check_config
+        from kolkhoz_train.config import read_config
+        from kolkhoz_train.config_messages import Source
+        from kolkhoz_train.shipped import find_config
+
+        config = read_config(find_config(args.config), args.settings)
+        check_config(config, Source(args.config, tuple(args.settings)))
 
 
 @contextmanager

@@ -11,6 +11,11 @@ from typing import Any
 
 from kolkhoz_env.errors import KolkhozError
 
+#: Numbers on the command line go into arrays of 64 bits.
+MOST = 2**63 - 1
+#: The figures of all deals of a match are held in memory.
+MOST_DEALS = 10_000_000
+
 
 def positive_int(text: str) -> int:
     """An argument that is a whole number of at least 1."""
@@ -20,6 +25,14 @@ def positive_int(text: str) -> int:
 def natural_int(text: str) -> int:
     """An argument that is a whole number of at least 0 (a seed, a seat, a game's index)."""
     return _whole_number(text, 0)
+
+
+def deal_count(text: str) -> int:
+    """An argument that is a number of deals."""
+    number = _whole_number(text, 1)
+    if number > MOST_DEALS:
+        raise argparse.ArgumentTypeError(f"{text!r} should be at most {MOST_DEALS}")
+    return number
 
 
 def player_count(text: str) -> int:
@@ -37,6 +50,8 @@ def _whole_number(text: str, least: int) -> int:
         number = least - 1
     if number < least:
         raise argparse.ArgumentTypeError(f"{text!r} should be a whole number of at least {least}")
+    if number > MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} should be at most {MOST}")
     return number
 
 
@@ -57,6 +72,8 @@ def check_writable(option: str, path: Path) -> None:
 
 def check_place(option: str, path: Path) -> None:
     """Raise KolkhozError if nothing could be made at a path, a file or a folder."""
+    if path.resolve() == Path.cwd():
+        raise KolkhozError(f"{option} {path}: is the current folder; name one in it or beside it")
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     try:
         # Rights alone don't tell: a file system may refuse what they allow.

@@ -124,6 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader (`head`, a pager) has gone: nothing is left to tell it, at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except MemoryError as error:
+        return fail(f"not enough memory: {error}" if str(error) else "not enough memory")
     except OSError as error:
         return fail(f"{error.filename}: {error.strerror}" if error.filename else error)
     except KeyboardInterrupt:

@@ -15,6 +15,7 @@ from kolkhoz_agents.words import counted
 from kolkhoz_env.errors import KolkhozError
 from kolkhoz_train.cli.common import (
     check_writable,
+    deal_count,
     natural_int,
     player_count,
     positive_int,
@@ -30,20 +31,20 @@ MOST_FAULT_FILES = 20
 
 
 def positive_number(text: str) -> float:
-    """An argument that is a number above 0."""
+    """An argument that is a number above 0, and of seconds that a clock can count."""
     try:
         number = float(text)
     except ValueError:
         number = 0.0
-    if not number > 0:
-        raise argparse.ArgumentTypeError(f"{text!r} should be a number above 0")
+    if not 0 < number <= 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} should be a number above 0, at most 1000000")
     return number
 
 
 def add_match_options(parser: argparse.ArgumentParser) -> None:
     """The options of every command that plays a match."""
     parser.add_argument("--players", type=player_count, help="seats at a table (default 4)")
-    parser.add_argument("--deals", type=positive_int, help="deals to play (default 1000)")
+    parser.add_argument("--deals", type=deal_count, help="deals to play (default 1000)")
     parser.add_argument(
         "--until-width",
         type=positive_number,
@@ -95,11 +96,15 @@ def rules_of(arguments: argparse.Namespace) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals:
             raise KolkhozError(f"--rule {text}: should have the form NAME=VALUE")
+        if name in rules:
+            raise KolkhozError(f"--rule {text}: {name} is given twice")
         try:
             rules[name] = json.loads(value)
-        except ValueError:
-            rules[name] = value
+        except (ValueError, RecursionError):
+            rules[name] = {"true": True, "false": False}.get(value.lower(), value)
     if getattr(arguments, "players", None) is not None:
+        if "players" in rules:
+            raise KolkhozError(f"--players {arguments.players}: players is given by --rule too")
         rules["players"] = arguments.players
     return rules
 
@@ -115,6 +120,8 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         path = getattr(arguments, option, None)
         if path not in (None, "-"):
             check_writable(f"--{option}", Path(path))
+    if Path(arguments.faults).exists() and not Path(arguments.faults).is_dir():
+        raise KolkhozError(f"--faults {arguments.faults}: is a file and should be a folder")
     return Settings(
         game=arguments.game,
         rules=rules_of(arguments),
@@ -155,7 +162,7 @@ def finish(
     path = arguments.resume or _free_name(f"{arguments.command}-{arguments.seed}")
     match.save(path)
     again = sys.argv[1:] if arguments.resume else [*sys.argv[1:], "--resume", path]
-    _say(f"{counted(result['deals'], 'finished deal')} in {path}; to go on:")
+    _say(f"finished: {counted(result['deals'], 'deal')}, kept in {path}; to go on:")
     _say(f"  {shlex.join(['kolkhoz', *again])}")
     return 130 if result["stopped"] == "interrupted" else 1
 

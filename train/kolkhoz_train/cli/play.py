@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kolkhoz_env.errors import KolkhozError
-from kolkhoz_train.cli.common import natural_int, player_count
+from kolkhoz_train.cli.common import check_writable, natural_int, player_count
 
 EXAMPLE = """examples:
   kolkhoz play
@@ -31,9 +31,7 @@ def add_parser(subparsers: Any) -> None:
         "--players", type=player_count, metavar="P",
         help="3 or 4 (default: one more than there are opponents, else 4)",
     )  # fmt: skip
-    parser.add_argument(
-        "--seat", type=natural_int, default=0, metavar="K", help="your seat (default: 0)"
-    )
+    parser.add_argument("--seat", type=natural_int, metavar="K", help="your seat (default: 0)")
     parser.add_argument(
         "--opponents", nargs="+", metavar="AGENT",
         help="one for all other seats, or one a seat from your left (default: the first shipped "
@@ -67,12 +65,20 @@ def run(args: argparse.Namespace) -> int:
         console = Console(width=100)
     if args.save is not None and args.save.exists() and args.save != args.resume:
         raise KolkhozError(f"--save {args.save}: exists already; name another file, or --resume it")
+    keep = args.save or args.resume
+    if keep is not None:
+        check_writable("--save" if args.save else "--resume", keep)
     if args.resume is not None:
-        saved, keep = load_game(args.resume), args.save or args.resume
+        saved = load_game(args.resume)
+        for option in ("players", "seat", "opponents", "seed"):
+            if getattr(args, option) is not None:
+                raise KolkhozError(f"--{option}: --resume goes on with the game as it was begun")
     else:
-        saved, keep = new_game(args), args.save
+        saved = new_game(args)
     hint = args.hint or default_agent(len(saved.opponents) + 1)
-    session = Session(saved, hint, console, line_reader(console), keep)
+    check_agents(args.resume, saved, hint)
+    source = str(args.resume or "saved game")
+    session = Session(saved, hint, console, line_reader(console), keep, source)
     names = ", ".join(f"seat {seat} {agent.name}" for seat, agent in session.agents.items())
     console.print(f"You sit at seat {saved.seat}; {names}. Seed {saved.seed}.", highlight=False)
     try:
@@ -103,10 +109,26 @@ def new_game(args: argparse.Namespace) -> Any:
             f"--opponents: {len(opponents)} given; one, or one for each of "
             f"{(args.players or 4) - 1} other seats, is needed"
         )
-    if args.seat >= players:
-        raise KolkhozError(f"--seat {args.seat}: should be from 0 to {players - 1}")
+    seat = args.seat or 0
+    if seat >= players:
+        raise KolkhozError(f"--seat {seat}: should be from 0 to {players - 1}")
     seed = secrets.randbelow(10**6) if args.seed is None else args.seed
-    return SavedGame(Rules(players=players).to_dict(), seed, args.seat, list(opponents))
+    return SavedGame(Rules(players=players).to_dict(), seed, seat, list(opponents))
+
+
+def check_agents(path: Path | None, saved: Any, hint: str) -> None:
+    """Raise KolkhozError unless everybody who sits down or is asked can play this game."""
+    from kolkhoz_agents.games import make_game
+    from kolkhoz_agents.registry import make_agent
+
+    game = make_game("kolkhoz", saved.rules)
+    opponents = "--opponents" if path is None else f"{path}: opponents"
+    asked = [*((opponents, text) for text in dict.fromkeys(saved.opponents)), ("--hint", hint)]
+    for where, text in asked:
+        try:
+            make_agent(text, game)
+        except KolkhozError as error:
+            raise KolkhozError(f"{where}: {error}") from error
 
 
 def default_agent(players: int) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
-from kolkhoz_train.cli.common import natural_int, positive_int
+from kolkhoz_train.cli.common import deal_count, natural_int
 
 EXAMPLE = """example:
   kolkhoz quickstart
@@ -27,15 +28,25 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--config", default="quickstart", help="the config (default: quickstart)")
     parser.add_argument(
-        "--run-dir", type=Path, default=Path("runs/quickstart"), metavar="DIR",
+        "--run-dir",
+        type=Path,
+        default=Path("runs/quickstart"),
+        metavar="DIR",
         help="the run folder (default: runs/quickstart)",
     )
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings",
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
         help="another value for a key of the config, as in kolkhoz train",
     )
     parser.add_argument(
-        "--deals", type=positive_int, default=500, metavar="N",
+        "--deals",
+        type=deal_count,
+        default=500,
+        metavar="N",
         help="deals of the evaluation, each played in every seat rotation (default: 500)",
     )
     parser.add_argument(
@@ -59,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     steps.append(["export", str(folder), str(bundle)])
     steps.append(["verify-export", str(bundle)])
     for number, step in enumerate(steps, 1):
-        print(f"\n[{number}/{len(steps)}] kolkhoz {' '.join(step)}", flush=True)
+        print(f"\n[{number}/{len(steps)}] kolkhoz {shlex.join(step)}", flush=True)
         if status := main(step):
             return status
     (folder / "quickstart.done").touch()

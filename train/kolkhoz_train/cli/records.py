@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ EXAMPLE = """examples:
 
 BATCH = 256
 """Games that are played side by side: fast, and little memory for their records."""
+PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 
 
 def add_parser(subparsers: Any) -> None:
@@ -60,7 +62,10 @@ def _add_play(actions: Any) -> None:
         "--seed", type=natural_int, default=0, metavar="S", help="seed of the deals (default: 0)"
     )
     parser.add_argument(
-        "out", type=Path, nargs="?", metavar="OUT.jsonl",
+        "out",
+        type=Path,
+        nargs="?",
+        metavar="OUT.jsonl",
         help="the file to write (replaced if it exists)",
     )
     parser.set_defaults(run=play)
@@ -97,6 +102,8 @@ def _add_show(actions: Any) -> None:
 def play(args: argparse.Namespace) -> int:
     """Play the games with the agents in the seats in the order given, and write the records."""
     import numpy as np
+    from rich.console import Console
+    from rich.progress import track
 
     from kolkhoz_agents.games import make_game
     from kolkhoz_agents.referee import Referee
@@ -114,19 +121,24 @@ def play(args: argparse.Namespace) -> int:
     game = make_game("kolkhoz", {"players": players})
     agents = [make_agent(text, game) for text in args.agents]
     check_writable("OUT.jsonl", args.out)
+    if args.out.suffix in PACKED:
+        raise KolkhozError(f"OUT.jsonl {args.out}: records are written as text; give another name")
     seating = np.arange(players, dtype=np.int8)[None, :]
     referee = Referee(game, agents, seating, args.seed, records=True)
-    records: list[dict[str, Any]] = []
-    for first in range(0, args.games, BATCH):
-        deals = np.arange(first, min(first + BATCH, args.games))
-        records += referee.play(deals).records
-        if sys.stderr.isatty():
-            print(f"\r{len(records)} of {args.games} games", end="", file=sys.stderr, flush=True)
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr)
+
+    def batches() -> Iterator[dict[str, Any]]:
+        for first in range(0, args.games, BATCH):
+            deals = np.arange(first, min(first + BATCH, args.games))
+            yield from referee.play(deals).records
+
+    console = Console(stderr=True)
+    played = track(
+        batches(), "playing", args.games, console=console, transient=True,
+        disable=not console.is_terminal,
+    )  # fmt: skip
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    write_records(args.out, records)
-    print(f"{args.out}: {counted(len(records), 'game')}, seed {args.seed}")
+    count = write_records(args.out, played)
+    print(f"{args.out}: {counted(count, 'game')}, seed {args.seed}")
     return 0
 
 

@@ -25,6 +25,7 @@ EXAMPLE = """examples:
 """
 
 EVERY = ("move", "trick", "year")
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".svg", ".pdf", ".mp4", ".webm", ".apng")
 WIDTHS = (200, 4000)
 LONGEST = 130_000
 """Milliseconds: a GIF counts hundredths of a second in 16 bits."""
@@ -54,7 +55,10 @@ def add_draw(actions: Any) -> None:
         help="what this seat knows (default: all cards open)",
     )  # fmt: skip
     parser.add_argument(
-        "--width", type=pixels, default=800, metavar="W",
+        "--width",
+        type=pixels,
+        default=800,
+        metavar="W",
         help=f"pixels, {WIDTHS[0]} to {WIDTHS[1]} (default: 800)",
     )
     parser.add_argument(
@@ -137,6 +141,8 @@ def how_many(record: dict[str, Any], every: str) -> int:
 
 def check_folder(path: Path) -> None:
     """Raise KolkhozError unless pictures can be written at a path that holds nothing yet."""
+    if path.suffix.lower() in PICTURES:
+        raise KolkhozError(f"--out {path}: should end with .gif, or be the name of a folder")
     if path.is_file():
         raise KolkhozError(f"--out {path}: is a file; name a .gif, or a new or empty folder")
     if path.is_dir() and any(path.iterdir()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import Any
 
@@ -26,14 +27,20 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("bot", metavar="BOT", help="a bot or run folder, or a shipped bot's name")
     parser.add_argument(
-        "--port", type=natural_int, default=8000, metavar="N",
-        help="port to listen at (default: 8000)",
+        "--port",
+        type=natural_int,
+        default=8000,
+        metavar="N",
+        help="port to listen at (default: 8000; 0: one that is free)",
     )
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)"
     )
     parser.add_argument(
-        "--allow-origin", action="append", default=[], metavar="URL",
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="URL",
         help="a web origin whose pages may ask (may be given several times)",
     )
     parser.set_defaults(run=run)
@@ -45,14 +52,20 @@ def run(args: argparse.Namespace) -> int:
     from kolkhoz_train.export.bundle import find_bot
 
     if args.port > 65535:
-        raise KolkhozError(f"--port: {args.port} should be a whole number up to 65535")
+        raise KolkhozError(f"--port {args.port}: should be a whole number up to 65535")
+    if not args.host.strip():
+        raise KolkhozError("--host: should be an address or name of this machine; 0.0.0.0: any")
+    for origin in args.allow_origin:
+        if not re.fullmatch(r"\*|https?://[^/\s]+", origin):
+            raise KolkhozError(f"--allow-origin {origin}: should look like https://example.org")
     bot = find_bot(args.bot)
 
     from kolkhoz_train.serve import listen, make_app, serve
 
     app = make_app(bot, args.bot, tuple(args.allow_origin))
     listener = listen(args.host, args.port)
-    address = f"http://{args.host}:{args.port}"
+    host = f"[{args.host}]" if ":" in args.host else args.host
+    address = f"http://{host}:{listener.getsockname()[1]}"
     print(f"{args.bot} answers at {address}/move; stop with Ctrl-C", file=sys.stderr, flush=True)
     serve(app, listener)
     return 0

@@ -29,18 +29,23 @@ def add_parser(subparsers: Any) -> None:
         "config", nargs="?", metavar="CONFIG.yaml", help="a file, or the name of a shipped config"
     )
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY.PATH=VALUE", dest="settings",
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY.PATH=VALUE",
+        dest="settings",
         help="another value for a key of the config; may be given several times",
     )
     parser.add_argument(
-        "--run-dir", type=Path, metavar="DIR",
+        "--run-dir",
+        type=Path,
+        metavar="DIR",
         help="the run folder (default: runs/NAME, or the first of runs/NAME-2, ... that is free)",
     )
+    parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in a folder")
     parser.add_argument(
-        "--resume", type=Path, metavar="DIR", help="go on with the run in a folder"
-    )
-    parser.add_argument(
-        "--explain", action="store_true",
+        "--explain",
+        action="store_true",
         help="print every key with its meaning, and its value in CONFIG.yaml (if given)",
     )
     parser.set_defaults(run=run)
@@ -58,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
     say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
     if args.resume is not None and (args.config or args.settings or args.run_dir):
         raise ConfigError("--resume goes on with the run's own config: give it alone")
+    if args.explain and (args.resume or args.run_dir):
+        raise ConfigError("--explain trains nothing: give it a CONFIG.yaml, or nothing else")
     if args.resume is None and args.config is None and not args.explain:
         raise ConfigError("give a CONFIG.yaml to train, or --resume DIR to go on with a run")
     config = None

@@ -42,7 +42,8 @@ class Bundle:
 def read_bundle(folder: Path) -> Bundle:
     """The bundle of a folder. Raises `BundleError` in one line that names file and key."""
     if not folder.is_dir():
-        refuse(str(folder), "no such folder; a bundle is a folder with manifest.json")
+        found = "is a file" if folder.exists() else "no such folder"
+        refuse(str(folder), f"{found}; a bundle is a folder with manifest.json")
     manifest = parse_manifest(read_file(folder, NAME), str(folder / NAME))
     game = make_game(manifest["rules"])
     weights = manifest["weights"]

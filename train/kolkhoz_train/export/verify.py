@@ -88,7 +88,8 @@ def verify_bundle(folder: Path) -> Verdict:
     What is wrong stands in the verdict; a folder that is not there raises `BundleError`.
     """
     if not folder.is_dir():
-        refuse(str(folder), "no such folder; a bundle is a folder with manifest.json")
+        found = "is a file" if folder.exists() else "no such folder"
+        refuse(str(folder), f"{found}; a bundle is a folder with manifest.json")
     verdict = Verdict(folder)
     with _noting(verdict):
         verdict.changed += changed_files(folder)
@@ -110,7 +111,8 @@ def _noting(verdict: Verdict) -> Iterator[None]:
     try:
         yield
     except BundleError as error:
-        verdict.changed.append(str(error).removeprefix(f"{verdict.folder}/"))
+        text = str(error).removeprefix(f"{verdict.folder}/").removeprefix(f"{verdict.folder}: ")
+        verdict.changed.append(text)
     verdict.changed[:] = dict.fromkeys(verdict.changed)
 
 
