@@ -37,6 +37,17 @@ def test_every_command_helps_with_an_example(
     assert f"  kolkhoz {' '.join(command)}" in text
 
 
+@pytest.mark.parametrize("command", [*[[name] for name in COMMANDS], *RECORD_ACTIONS], ids=" ".join)
+def test_help_fits_the_terminal_and_examples_stay_whole(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert kolkhoz(*command, "--help") == 0
+    text = capsys.readouterr().out
+    long = [line for line in text.splitlines() if len(line) > 80]
+    assert all(line.startswith("  kolkhoz ") for line in long), long
+
+
 def test_every_module_is_a_command() -> None:
     folder = Path(main.__file__).parent
     modules = {path.stem for path in folder.glob("[a-z]*.py")}

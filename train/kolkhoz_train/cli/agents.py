@@ -11,9 +11,10 @@ from kolkhoz_train.cli.matches import add_game_options, rules_of
 if TYPE_CHECKING:
     from kolkhoz_agents.protocol import Option
 
+DESCRIPTION = "List what can stand for an AGENT in other commands, with its options."
 EPILOG = """An AGENT is written NAME, NAME:option=value,option=value, the path of a bot or run
 folder (options too: runs/first:temperature=1), or package.module:Factory for your own code. A value
-with commas goes in parentheses: mix:play=(search:ms=100,worlds=8),rest=heuristic.
+with commas goes in parentheses: mix:play=(search:ms=100,infer=true),rest=heuristic.
 
 examples:
   kolkhoz agents
@@ -24,7 +25,7 @@ examples:
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the parser of `kolkhoz agents`."""
     parser = subparsers.add_parser(
-        "agents", help="what can stand for an AGENT", description=__doc__, epilog=EPILOG
+        "agents", help="what can stand for an AGENT", description=DESCRIPTION, epilog=EPILOG
     )
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
     add_game_options(parser)

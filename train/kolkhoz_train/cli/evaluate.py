@@ -19,7 +19,11 @@ examples:
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the parser of `kolkhoz evaluate`."""
     parser = subparsers.add_parser(
-        "evaluate", help="two agents head to head", description=__doc__, epilog=EPILOG
+        "evaluate",
+        help="two agents head to head",
+        description="Play two agents head to head, and say how often each wins and how sure that "
+        "is.",
+        epilog=EPILOG,
     )
     parser.add_argument("first", metavar="A", help="an agent; `kolkhoz agents` lists what there is")
     parser.add_argument("second", metavar="B", help="another agent")

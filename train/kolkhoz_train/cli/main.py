@@ -18,8 +18,10 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
+from itertools import groupby
 from typing import NoReturn
 
+from rich.text import Text
 from rich_argparse import RawDescriptionRichHelpFormatter
 
 from kolkhoz_env.errors import KolkhozError, MissingExtraError
@@ -66,6 +68,19 @@ class HelpFormatter(RawDescriptionRichHelpFormatter):
 
     help_markup = False
     text_markup = False
+
+    def _rich_fill_text(self, text: Text, width: int, indent: Text) -> Text:
+        """Sentences wrapped to the width; what is indented, as examples are, stays on its line."""
+        lines: list[Text] = []
+        for raw, group in groupby(text.split(allow_blank=True), _stays):
+            together = list(group)
+            lines += together if raw else Text(" ").join(together).wrap(self.console, width)
+        return Text("\n").join(indent + line for line in lines) + "\n\n"
+
+
+def _stays(line: Text) -> bool:
+    """Whether a line of help is no part of a paragraph: indented, as examples are, or blank."""
+    return line.plain.startswith("  ") or not line.plain.strip()
 
 
 class Parser(argparse.ArgumentParser):

@@ -43,7 +43,7 @@ def positive_number(text: str) -> float:
 
 def add_match_options(parser: argparse.ArgumentParser) -> None:
     """The options of every command that plays a match."""
-    parser.add_argument("--players", type=player_count, help="seats at a table (default 4)")
+    parser.add_argument("--players", type=player_count, help="3 or 4 (default 4)")
     parser.add_argument("--deals", type=deal_count, help="deals to play (default 1000)")
     parser.add_argument(
         "--until-width",
@@ -72,7 +72,10 @@ def add_match_options(parser: argparse.ArgumentParser) -> None:
         help="seconds that an agent may take for one call, a batch of decisions (default 600)",
     )
     parser.add_argument(
-        "--faults", metavar="DIR", default="faults", help="where faults are described (faults)"
+        "--faults",
+        metavar="DIR",
+        default="faults",
+        help="where faults are described (default faults)",
     )
     add_game_options(parser)
 

@@ -50,7 +50,11 @@ def add_parser(subparsers: Any) -> None:
         help="deals of the evaluation, each played in every seat rotation (default: 500)",
     )
     parser.add_argument(
-        "--seed", type=natural_int, default=1, metavar="S", help="seed of the evaluation's deals"
+        "--seed",
+        type=natural_int,
+        default=1,
+        metavar="S",
+        help="seed of the evaluation's deals (default: 1)",
     )
     parser.set_defaults(run=run)
 

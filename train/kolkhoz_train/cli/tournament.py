@@ -21,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "tournament",
         help="many agents: every pairing, and mixed tables",
-        description=__doc__,
+        description="Play many agents against each other: every pairing, and mixed tables.",
         epilog=EPILOG,
     )
     parser.add_argument("agents", nargs="+", metavar="AGENT", help="two agents or more")
