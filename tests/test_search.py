@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 import toy_game
 
+from kolkhoz_agents import search
 from kolkhoz_agents.errors import AgentError
+from kolkhoz_agents.network import NetworkShape, NumpyNetwork, expected_weights
 from kolkhoz_agents.playouts import Playouts
 from kolkhoz_agents.protocol import Agent, Decisions, Game, Table
+from kolkhoz_agents.quick_network import Bfloat16Network
 from kolkhoz_agents.referee import Referee, make_decisions
 from kolkhoz_agents.registry import make_agent
 from kolkhoz_agents.search import SearchAgent
@@ -158,7 +161,55 @@ def test_a_policy_with_values_is_asked_at_the_seats_next_decision_of_the_next_ye
     playouts = Playouts(KOLKHOZ, policy, to_end=False)
     values = playouts.values(table, seats, np.zeros(6, dtype=np.uint64))
     assert values.tolist() == [1, 0, 1, 0, 1, 0]
-    assert sum(len(decisions) for decisions in policy.asked) == 6
+    # All at once: for a network that is hardly more work than one.
+    assert [len(decisions) for decisions in policy.asked] == [6]
+
+
+@pytest.mark.parametrize("patch", [True, False])
+def test_a_bot_that_plays_on_computes_in_bfloat16_where_that_is_fast(
+    patch: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "bfloat16_is_fast", lambda: patch)
+    kinds = [
+        type(make_agent(f"search:{options},rollout=foreman", KOLKHOZ).policy.network)  # type: ignore[attr-defined]
+        for options in ("ms=20", "worlds=4", "ms=20,precision=float32")
+    ]
+    assert kinds == [Bfloat16Network if patch else NumpyNetwork, NumpyNetwork, NumpyNetwork]
+    if not patch:
+        with pytest.raises(AgentError, match="precision=bfloat16"):
+            make_agent("search:worlds=4,rollout=foreman,precision=bfloat16", KOLKHOZ)
+    with pytest.raises(AgentError, match="needs a bot"):
+        make_agent("search:worlds=4,rollout=random,precision=bfloat16", KOLKHOZ)
+
+
+@pytest.mark.parametrize("heads", ["shared", "phase"])
+@pytest.mark.parametrize("trunk", ["shared", "separate"])
+def test_bfloat16_agrees_with_numpy_to_two_digits(heads: str, trunk: str) -> None:
+    shape = NetworkShape(hidden=(64, 32), heads=heads, trunk=trunk, inputs=("hand", "year"))
+    draw = np.random.default_rng(1)
+    weights = {
+        name: draw.normal(0, 0.2, size).astype(np.float32)
+        for name, size in expected_weights(shape, KOLKHOZ).items()
+    }
+    table = stand_at(30, games=16)
+    decisions = asked(KOLKHOZ, table, make_agent("foreman", KOLKHOZ))
+    assert decisions.observation is not None
+    exact = NumpyNetwork(shape, weights, KOLKHOZ).plain(decisions.observation, decisions.phase)
+    quick = Bfloat16Network(shape, weights, KOLKHOZ).plain(decisions.observation, decisions.phase)
+    for one, other in zip(exact, quick, strict=True):
+        assert np.allclose(one, other, atol=0.05)
+
+
+def test_the_pace_tells_what_every_pass_takes_from_what_every_game_does() -> None:
+    pace = search._Pace()
+    assert pace.seconds(100) == 0
+    assert pace.rows(1.0) == search.FEW_ROWS
+    pace.took(100, 0.03)
+    assert pace.seconds(100) == pytest.approx(0.03)
+    pace.took(1000, 0.12)
+    assert pace.seconds(500) == pytest.approx(0.07)
+    assert pace.rows(0.07) == pytest.approx(500)
+    assert pace.rows(0.01) == 0
 
 
 def test_at_the_end_of_the_game_the_win_share_counts() -> None:

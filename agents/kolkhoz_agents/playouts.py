@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,18 +55,32 @@ class Playouts:
         result = np.zeros(table.size)
         games = np.arange(table.size)
         start = None if self.to_end else np.array(_stage(table))
+        leaves: list[tuple[IntArray, Decisions]] = []
         step = 0
         while True:
-            ended = self._ended(table, seats, start, games, result)
-            if ended.all():
-                return result
-            if ended.any():
-                rows = np.flatnonzero(~ended)
+            step += 1
+            over = np.array(table.over)
+            rows = np.flatnonzero(over)
+            if len(rows):
+                result[games[rows]] = table.outcome().win_share[rows, seats[rows]]
+            cut = self._cut(table, seats, start) & ~over
+            rows = np.flatnonzero(cut)
+            if len(rows) and self.has_values:
+                leaves.append((games[rows], self._decisions(table, rows, keys[rows], step)))
+            elif len(rows):
+                result[games[rows]] = self._estimates(table, rows, seats[rows])
+            rows = np.flatnonzero(~(over | cut))
+            if not len(rows):
+                break
+            if len(rows) < table.size:
                 table, seats, keys, games = table.take(rows), seats[rows], keys[rows], games[rows]
                 start = None if start is None else start[rows]
-            step += 1
             decisions = self._decisions(table, np.arange(table.size), keys, step)
             table.step(np.asarray(self.policy.act(decisions)))
+        for played, decisions in _gathered(leaves):
+            values = self.policy.values(decisions)  # type: ignore[attr-defined]
+            result[played] = np.asarray(values) + 1 / self.game.num_seats
+        return result
 
     def log_probs(self, table: Table) -> NDArray[np.float64]:
         """Log of the chance of each move with the policy, float64[n, A], -inf where illegal."""
@@ -74,34 +89,14 @@ class Playouts:
             self.policy, self._decisions(table, rows, np.zeros(table.size, dtype=np.uint64), 0)
         )
 
-    def _ended(
-        self,
-        table: Table,
-        seats: IntArray,
-        start: IntArray | None,
-        games: IntArray,
-        result: NDArray[np.float64],
-    ) -> NDArray[np.bool_]:
-        """Which games need not be played on, bool[n]; their values go into `result`."""
-        ended = np.array(table.over)
-        over = np.flatnonzero(ended)
-        if len(over):
-            result[games[over]] = table.outcome().win_share[over, seats[over]]
+    def _cut(self, table: Table, seats: IntArray, start: IntArray | None) -> NDArray[np.bool_]:
+        """Which games are valued where they stand, bool[n]; anything for those that are over."""
         if start is None:
-            return ended
-        cut = ~ended & (_stage(table) > start)
-        if self.has_values:
-            cut &= np.asarray(table.seat) == seats
-        rows = np.flatnonzero(cut)
-        if len(rows):
-            result[games[rows]] = self._cut_values(table, rows, seats[rows])
-        return ended | cut
+            return np.zeros(table.size, dtype=np.bool_)
+        cut: NDArray[np.bool_] = _stage(table) > start
+        return cut & (np.asarray(table.seat) == seats) if self.has_values else cut
 
-    def _cut_values(self, table: Table, rows: IntArray, seats: IntArray) -> NDArray[Any]:
-        if self.has_values:
-            keys = np.zeros(len(rows), dtype=np.uint64)
-            values = self.policy.values(self._decisions(table, rows, keys, 0))  # type: ignore[attr-defined]
-            return np.asarray(values) + 1 / self.game.num_seats
+    def _estimates(self, table: Table, rows: IntArray, seats: IntArray) -> NDArray[Any]:
         part = table.take(rows)
         if not hasattr(part, "estimate"):
             raise AgentError(f"the game {self.game.name!r} estimates no position; use horizon=game")
@@ -133,6 +128,26 @@ def policy_log_probs(policy: Agent, decisions: Decisions) -> NDArray[np.float64]
     logs = np.where(mask, np.log(UNSURE / np.maximum(mask.sum(axis=1, keepdims=True), 1)), -np.inf)
     logs[np.arange(len(mask)), policy.act(decisions)] = np.log(1 - UNSURE)
     return logs
+
+
+def _gathered(leaves: list[tuple[IntArray, Decisions]]) -> list[tuple[IntArray, Decisions]]:
+    """Leaves with their games, all in one call where nothing but arrays was asked for.
+
+    A network takes hardly longer for many than for few.
+    """
+    if len(leaves) < 2 or any(part.knowledge is not None for _, part in leaves):
+        return leaves
+    parts = [part for _, part in leaves]
+    seen = [part.observation for part in parts if part.observation is not None]
+    whole = replace(
+        parts[0],
+        mask=np.concatenate([part.mask for part in parts]),
+        seat=np.concatenate([part.seat for part in parts]),
+        phase=np.concatenate([part.phase for part in parts]),
+        keys=np.concatenate([part.keys for part in parts]),
+        observation=np.concatenate(seen) if seen else None,
+    )
+    return [(np.concatenate([rows for rows, _ in leaves]), whole)]
 
 
 def _stage(table: Table) -> IntArray:

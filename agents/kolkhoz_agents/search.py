@@ -12,6 +12,7 @@ in the true world, with the decks to come.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, ClassVar
@@ -19,18 +20,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kolkhoz_agents.bots import Bot
 from kolkhoz_agents.decisions import mix
+from kolkhoz_agents.errors import AgentError
 from kolkhoz_agents.games import load_object
 from kolkhoz_agents.playouts import Playouts, policy_log_probs
 from kolkhoz_agents.protocol import KNOWLEDGE, TABLE, Decisions, Game, IntArray, Option, Table
+from kolkhoz_agents.quick_network import Bfloat16Network, bfloat16_is_fast
 from kolkhoz_agents.registry import BUILT_IN, make_agent
 
 ROWS = 8192
 """Games that are played on side by side."""
 FEW_ROWS = 128
 """Fewer take hardly less time."""
-BATCH = 128
-"""Decisions that suit one call."""
+BATCH, MOST = 128, 512
+"""Decisions that suit one call; so many if few worlds are drawn for each."""
 LEAST_PRIOR = -10.0
 CALL_SECONDS = 60.0
 """Time that one call should take at most."""
@@ -69,6 +73,46 @@ class _Trial:
         self.alive &= place < keep[:, None]
 
 
+class _Pace:
+    """How long a pass takes: so much whatever its size, and so much a row.
+
+    A straight line through the passes so far, in which older ones count less and less. What a few
+    rows take is nearly all for the pass, so that a rate alone would ask for far too few.
+    """
+
+    def __init__(self) -> None:
+        self._sums = np.zeros(5)
+
+    def took(self, rows: float, seconds: float) -> None:
+        """A pass over so many rows took so long."""
+        self._sums *= 0.9
+        self._sums += (1, rows, rows * rows, seconds, rows * seconds)
+
+    def _line(self) -> tuple[float, float]:
+        """Seconds a pass, seconds a row."""
+        count, rows, squares, seconds, products = self._sums.tolist()
+        if not rows:
+            return 0.0, 0.0
+        spread = squares - rows * rows / count
+        # Passes of one size say nothing of a line: all of the time is laid to the rows.
+        slope = seconds / rows
+        if spread > 0.01 * squares:
+            slope = min(max((products - rows * seconds / count) / spread, 0.0), slope)
+        return (seconds - slope * rows) / count, slope
+
+    def seconds(self, rows: float) -> float:
+        """What a pass over so many rows takes; 0 before the first."""
+        each_pass, each_row = self._line()
+        return each_pass + each_row * rows
+
+    def rows(self, seconds: float) -> float:
+        """How many rows can be done in one pass; few before the first."""
+        each_pass, each_row = self._line()
+        if not each_row:
+            return FEW_ROWS
+        return max(seconds - each_pass, 0.0) / each_row
+
+
 class SearchAgent:
     """Tries its moves in worlds that agree with what it knows, and plays them on."""
 
@@ -84,19 +128,37 @@ class SearchAgent:
         horizon: str = "game",
         prior: float = 0.01,
         infer: bool = False,
+        precision: str = "auto",
     ) -> None:
         """Options as in `options_for`; raises AgentError for a rollout agent that won't do."""
         budget = f"worlds={worlds}" if worlds else f"ms={ms:g}"
         self.name = f"{self.kind}:{budget},rollout={rollout},horizon={horizon}"
         self.name += ",infer=true" if infer else ""
         self.game = game
-        self.batch = BATCH if worlds else int(np.clip(CALL_SECONDS * 1000 / ms, 1, BATCH))
+        if worlds:
+            self.batch = int(np.clip(ROWS // (4 * worlds), BATCH, MOST))
+        else:
+            self.batch = int(np.clip(CALL_SECONDS * 1000 / ms, 1, BATCH))
         self.policy = make_agent(rollout, game)
+        # A search by the clock is repeatable nowhere; one by worlds should be everywhere.
+        if precision == "bfloat16" or (precision == "auto" and not worlds):
+            self._hurry(required=precision != "auto")
         self.playouts = Playouts(game, self.policy, to_end=horizon == "game")
         self.needs = frozenset({KNOWLEDGE}) | self.policy.needs
         self.seconds, self.worlds, self.weight, self.infer = ms / 1000, worlds, prior, infer
-        # Rows a second in the last pass: what a pass is sized by.
-        self._rate = 0.0
+        self._pace = _Pace()
+
+    def _hurry(self, required: bool) -> None:
+        """Let a bot that plays on compute in bfloat16 where the machine can do that."""
+        policy: Any = self.policy
+        if isinstance(policy, Bot) and bfloat16_is_fast():
+            policy = copy(policy)
+            policy.network = Bfloat16Network(policy.file.shape, policy.file.weights, self.game)
+            self.policy = policy
+        elif required:
+            raise AgentError(
+                "precision=bfloat16 needs a bot as rollout, torch, and a processor with bfloat16"
+            )
 
     @classmethod
     def options_for(cls, game: Game) -> tuple[Option, ...]:
@@ -111,6 +173,10 @@ class SearchAgent:
             Option("horizon", str, horizon, "play on to the end of", choices=("year", "game")),
             Option("prior", float, 0.01, "weight of the rollout agent's own judgement", minimum=0),
             Option("infer", bool, False, "prefer worlds that explain the cards on the table"),
+            Option(
+                "precision", str, "auto", "of a bot that plays on; auto: bfloat16 with ms",
+                choices=("auto", "float32", "bfloat16"),
+            ),
         )
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
@@ -149,26 +215,25 @@ class SearchAgent:
             trial.narrow(np.where(goes_on, -(-alive // 2), alive))
 
     def _by_time(self, trial: _Trial) -> None:
-        """Each round takes the same time."""
+        """Each round takes the same time; no more rounds than there is time for."""
         begin = perf_counter()
         total = self.seconds * len(trial.decisions)
         rounds = int(np.ceil(np.log2(trial.moves.max())))
+        rounds = int(np.clip(total / max(self._pace.seconds(FEW_ROWS), 1e-6), 1, rounds))
         for number in range(rounds):
             deadline = begin + total * (number + 1) / rounds
             left = deadline - perf_counter()
             while True:
                 count = self._worlds_in(left, int(trial.moves.sum()))
-                started = perf_counter()
                 self._try(trial, np.full(len(trial.decisions), count))
                 left = deadline - perf_counter()
-                if left < 0.5 * (perf_counter() - started):
+                if left < 0.5 * self._pace.seconds(FEW_ROWS):
                     break
             trial.narrow(np.maximum(-(-trial.moves // 2), 1 if number == rounds - 1 else 2))
 
     def _worlds_in(self, seconds: float, moves: int) -> int:
         """How many worlds to draw in one pass over `moves` moves."""
-        rows = self._rate * seconds if self._rate else FEW_ROWS
-        return max(int(min(max(rows, FEW_ROWS), ROWS) / moves), 1)
+        return max(int(np.clip(self._pace.rows(seconds), FEW_ROWS, ROWS) / moves), 1)
 
     def _try(self, trial: _Trial, counts: NDArray[np.int64]) -> None:
         """Try all moves in the running in new worlds, int64[B] `counts` for each decision."""
@@ -180,7 +245,7 @@ class SearchAgent:
         for part in np.split(asked, np.flatnonzero(np.diff(parts)) + 1):
             trial.total[part] += self._values(trial, part, counts[part])
         trial.tried += counts
-        self._rate = rows.sum() / max(perf_counter() - started, 1e-6)
+        self._pace.took(float(rows.sum()), perf_counter() - started)
 
     def _values(
         self, trial: _Trial, part: IntArray, counts: NDArray[np.int64]
