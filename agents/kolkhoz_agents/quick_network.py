@@ -27,6 +27,16 @@ def bfloat16_is_fast() -> bool:
     return any(bool(check()) for check in checks if check is not None)
 
 
+def _rounded(rows: int) -> int:
+    """A few more rows, up to the next of few sizes: 4 to 8 an octave.
+
+    For every size that it meets first, torch's library compiles its loops anew, which takes longer
+    than hundreds of rows do.
+    """
+    step = max(8, (1 << rows.bit_length()) >> 3)
+    return -(-rows // step) * step
+
+
 class Bfloat16Network:
     """Stands in for a `NumpyNetwork`; needs torch."""
 
@@ -58,18 +68,20 @@ class Bfloat16Network:
         """Plain uint8 observation [n, O] to logits [n, A] in the table's order, and values [n]."""
         linear = self._torch.nn.functional.linear
         case = self.canon.case(observation)
-        canonical = self.canon.to_canonical(observation, case)
+        count = len(case)
+        canonical = np.zeros((_rounded(count), self.canon.observation_index.shape[1]), np.uint8)
+        canonical[:count] = self.canon.to_canonical(observation, case)
         with self._torch.inference_mode():
             inputs = self._torch.from_numpy(canonical).bfloat16()
             hidden = self._run(self._trunk, inputs)
-            logits = linear(hidden, *self._policy).float().numpy()
+            logits = linear(hidden, *self._policy).float().numpy()[:count]
             if self._value_trunk is not None:
                 hidden = self._run(self._value_trunk, inputs)
-            values = linear(hidden, *self._value).float().numpy()[:, 0]
+            values = linear(hidden, *self._value).float().numpy()[:count, 0]
         if self.shape.heads == "phase":
             assert phase is not None, "heads by phase need the phase of each decision"
-            logits = logits.reshape(len(case), -1, self.num_actions)
-            logits = logits[np.arange(len(case)), np.asarray(phase)]
+            logits = logits.reshape(count, -1, self.num_actions)
+            logits = logits[np.arange(count), np.asarray(phase)]
         return self.canon.logits_to_plain(logits, case), values
 
     def _run(self, layers: list[tuple[Any, Any]], hidden: Any) -> Any:
