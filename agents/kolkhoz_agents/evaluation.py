@@ -1,8 +1,7 @@
 """Head to head: one A against copies of B, and one B against copies of A.
 
 Every deal is played in every seat rotation of both tables (of the first alone, if one way is
-enough), so that neither luck of the cards nor
-seats favour anybody.
+enough), so that neither luck of the cards nor seats favour anybody.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ logit an action in the same order, and one value: the return that the seat to ac
 `to_canonical` and `to_plain` go between the order of the table and that of the network.
 
 Weights are named float32 arrays, the same here, in torch (`torch_network`) and in a bot's
-``weights.safetensors``: ``trunk.I.weight [out, in]``, ``trunk.I.bias [out]``, ``policy.*``,
-``value.*``, and ``value_trunk.I.*`` where the value has a trunk of its own.
+``weights.safetensors`` (which may store them as float16): ``trunk.I.weight [out, in]``,
+``trunk.I.bias [out]``, ``policy.*``, ``value.*``, and ``value_trunk.I.*`` where the value has a
+trunk of its own.
 """
 
 from __future__ import annotations

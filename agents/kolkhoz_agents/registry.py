@@ -37,7 +37,7 @@ BUILT_IN = {
     "cheater": "kolkhoz_agents.search:CheaterAgent",
     "mix": "kolkhoz_agents.mix:MixAgent",
 }
-"""The lab's own agents, from the weakest to the strongest."""
+"""The lab's own agents, from the weakest to the strongest, and the mixture of others."""
 
 
 @dataclass(frozen=True)

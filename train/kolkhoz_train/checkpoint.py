@@ -1,9 +1,10 @@
 """Checkpoints: everything that a run needs to go on, written aside and renamed.
 
-A checkpoint is a folder ``checkpoints/000123`` with ``state.json`` (counters, time used, the pool)
-and ``tensors.safetensors`` (network, optimizer). It falls between two batches of whole games, and
-whatever is drawn follows from the seed and the number of the batch: there is no table and no
-generator to save. ``state.json`` holds a checksum of the tensors, so that a file cut short is seen.
+A checkpoint is a folder ``checkpoints/000123`` with ``state.json`` (counters, time used, the pool,
+results) and ``tensors.safetensors`` (network, optimizer, average). It falls between two batches of
+whole games, and whatever is drawn follows from the seed and the number of the batch: there is no
+table and no generator to save. ``state.json`` holds a checksum of the tensors, so that a file cut
+short is seen.
 """
 
 from __future__ import annotations

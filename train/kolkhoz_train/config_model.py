@@ -264,7 +264,7 @@ class BudgetPart(Part):
 
 
 class EvaluationPart(Part):
-    """Measuring the bot (greedy) while it trains: one copy among copies of an opponent."""
+    """Measuring the bot (its best moves) while it trains: one copy among copies of an opponent."""
 
     every_minutes: Positive = Field(5.0, description="from evaluation to evaluation")
     opponents: tuple[StrictStr, ...] = Field(("random",), description="AGENTs to measure against")

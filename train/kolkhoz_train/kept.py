@@ -1,4 +1,8 @@
-"""The learned decisions of a batch of games, column by column, in memory that is used again."""
+"""The learned decisions of a batch of games, column by column, in memory that is used again.
+
+`Keeper` gathers them while `rollout` plays; `with_advantages` makes of them the `Batch` that `ppo`
+learns from.
+"""
 
 from __future__ import annotations
 

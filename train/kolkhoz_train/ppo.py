@@ -2,7 +2,7 @@
 
 The batch (`kept.Batch`) holds the learner's decisions of whole games with their advantages. The
 policy is masked: illegal actions have no probability and no gradient. Matrix products run in
-bfloat16 (half the time, no loss of strength was seen); the heads, losses and weights are float32.
+bfloat16 (half the time, no loss of strength was seen); losses and weights are float32.
 """
 
 from __future__ import annotations
