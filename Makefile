@@ -28,7 +28,7 @@ tests: $(READY) ## all tests, without lint
 format: $(READY) ## sort imports and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 
-bench: $(READY) ## decisions per second of every part, on one core
+bench: $(READY) ## decisions per second of every part
 	$(BIN)/kolkhoz bench
 
 docs: $(READY)  ## the pages that are written from the code

@@ -240,11 +240,12 @@ def ablations(results: list[tuple[str, Result]]) -> str:
             cells = []
             for name in against:
                 shares = [100 * one["win_share"][name][0] for one in seeds]
-                cells.append(span([sum(shares) / len(shares), min(shares), max(shares)]))
-            minutes = sum(one["seconds"] for one in seeds) / len(seeds) / 60
-            rows.append([change, str(len(seeds)), *cells, f"{minutes:.1f}"])
+                mean = sum(shares) / len(shares)
+                several = len(shares) > 1
+                cells.append(span([mean, min(shares), max(shares)]) if several else f"{mean:.1f}")
+            rows.append([change, str(len(seeds)), *cells])
         heads = [f"against 3 × `{name}`" for name in against]
-        text += table(["change", "seeds", *heads, "minutes a run"], rows)
+        text += table(["change", "seeds", *heads], rows)
     return text
 
 
