@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kolkhoz_env.cards import NUM_ACTIONS, action_name
+from kolkhoz_env.cards import NUM_ACTIONS, NUM_CARDS, action_name
 from kolkhoz_env.observation import ObservationTable, Symmetry, observation_table
 from kolkhoz_env.recorder import Recorder
 from kolkhoz_env.rules import PHASES, Rules
-from kolkhoz_env.state import COUNTERS
+from kolkhoz_env.state import COUNTERS, Int64
 from kolkhoz_env.vector import VectorKolkhoz
 
 
@@ -50,6 +50,13 @@ class KolkhozGame:
     def symmetry(self) -> Symmetry:
         """How the crops may be exchanged."""
         return self.observation.symmetry
+
+    @property
+    def hidden_index(self) -> Int64:
+        """The symmetry of the columns of ``table.hidden``, ``int64[K, 53 * (2 * P - 1)]``."""
+        cards = self.symmetry.action_index[:, :NUM_CARDS]
+        zones = NUM_CARDS * np.arange(2 * self.num_seats - 1)
+        return (zones[:, None] + cards[:, None, :]).reshape(len(cards), -1)
 
     def rules_dict(self) -> dict[str, Any]:
         """The rules as plain JSON values, which :func:`make_game` takes back."""

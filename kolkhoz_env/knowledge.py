@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kolkhoz_env.cards import BIT, U64
+from kolkhoz_env.cards import BIT, NUM_CARDS, U64, union
 from kolkhoz_env.legal import as_mask, legal_actions
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import (
@@ -60,6 +60,26 @@ def hides_taken(state: State, seats: Int8) -> Bool:
     place = np.clip(zone - SWAP_CELLAR, 0, 4)
     public = (zone == SWAP_PLOT) | (state.faces[games, state.seat, place] >= 0)
     return (state.seat != seats) & ~public
+
+
+def hidden_cards(state: State, seats: Int8) -> UInt8:
+    """Flags of the cards that ``seats`` (``int8[n]``) may not know, ``uint8[n, 53 * (2 * P - 1)]``.
+
+    53 each for the hands of the other seats, from the left neighbour on, for their Cellars, and for
+    the rewards that are still to be revealed. For critics that are used in training alone.
+    """
+    games, others = np.arange(state.size), state.players - 1
+    count = 2 * others + 1
+    zones = np.empty((state.size, count), dtype=U64)
+    for step in range(others):
+        left = (seats + step + 1) % state.players
+        zones[:, step] = state.hands[games, left]
+        zones[:, others + step] = union(BIT[state.cellars[games, left]])
+    ahead = np.arange(state.piles.shape[2]) >= state.year[:, None, None]
+    zones[:, -1] = union(union(np.where(ahead, BIT[state.piles], U64(0))))
+    flags = np.unpackbits(zones.view(np.uint8), axis=1, bitorder="little")
+    cards = flags.reshape(state.size, count, 64)[:, :, :NUM_CARDS]
+    return cards.reshape(state.size, count * NUM_CARDS)
 
 
 def hand_sizes(state: State, rules: Rules) -> Int8:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from kolkhoz_env.cards import NUM_ACTIONS, action_name, single_card
 from kolkhoz_env.deal import game_keys
 from kolkhoz_env.errors import IllegalActionError, KolkhozError, RulesError
-from kolkhoz_env.knowledge import Knowledge, redact
+from kolkhoz_env.knowledge import Knowledge, hidden_cards, redact
 from kolkhoz_env.legal import as_mask, legal_actions
 from kolkhoz_env.observation import observation_table
 from kolkhoz_env.rules import ASSIGN, OVER, PHASES, Rules
@@ -179,6 +179,14 @@ class VectorKolkhoz:
         rows = self._all() if rows is None else np.asarray(rows)
         seats = self.state.seat[rows] if seats is None else np.asarray(seats, dtype=np.int8)
         return Knowledge(redact(self.state, rows, seats), seats, self.rules)
+
+    def hidden(self, rows: Int64) -> UInt8:
+        """What the seat to act may not know, ``uint8[n, H]``: see :func:`knowledge.hidden_cards`.
+
+        For critics that are used in training alone, never for agents.
+        """
+        some = self.state.take(rows)
+        return hidden_cards(some, some.seat)
 
     def outcome(self) -> Outcome:
         """Results of all games; of a game that is not over, as its holdings lie now."""

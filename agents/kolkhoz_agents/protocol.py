@@ -138,6 +138,9 @@ class Table(Protocol):
 
     Optional, for search: `stage` int[B], which rises where a look ahead may end, and `estimate() ->
     float[B, P]`, the share of the victory that each seat can expect as the game stands.
+
+    Optional, for a critic in training: `hidden(rows) -> uint8[n, H]`, what the seat to act in each
+    of `rows` may not know, in bytes of 0 and 1.
     """
 
     @property
@@ -201,8 +204,9 @@ class Recorder(Protocol):
 class Game(Protocol):
     """The rules of a game as the lab sees them.
 
-    Optional: `phase_groups`, a mapping of names to phases that are studied together, and
-    `recorder(table) -> Recorder`, a keeper of records around a fresh table.
+    Optional: `phase_groups`, a mapping of names to phases that are studied together;
+    `recorder(table) -> Recorder`, a keeper of records around a fresh table; `hidden_index`
+    int[K, H], the symmetry of what a table's `hidden` gives.
     """
 
     @property

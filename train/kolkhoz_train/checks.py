@@ -145,6 +145,10 @@ class _Check:
         assert isinstance(part, PpoPart)
         if part.anchor is not None:
             self._weights("algorithm.anchor.bot", part.anchor.bot, game)
+        if part.critic is not None and not hasattr(game, "hidden_index"):
+            self._refuse(
+                "algorithm.critic", f"{game.name} does not tell what is hidden; allowed: null"
+            )
         if part.imitation is not None:
             self._training_agent("algorithm.imitation.agent", part.imitation.agent, game)
 

@@ -139,6 +139,18 @@ class ImitationPart(Part):
     learning_rate: Positive = Field(2e-3, description="of Adam, in this stretch")
 
 
+class CriticPart(Part):
+    """A critic for training alone, which sees the cards of all seats."""
+
+    hidden: tuple[Annotated[Whole, Field(ge=1, le=8192)], ...] = Field(
+        (256, 128), min_length=1, description="sizes of its hidden layers"
+    )
+    warm_up: Natural = Field(
+        500_000, description="decisions it learns from before advantages are over its values"
+    )
+    epochs: Count = Field(1, description="passes over a batch")
+
+
 class PpoPart(Part):
     """PPO self-play on the vectorised engine."""
 
@@ -164,6 +176,9 @@ class PpoPart(Part):
     )  # fmt: skip
     precision: Literal["bfloat16", "float32"] = Field(
         "bfloat16", description="of matrix products; weights and losses stay float32"
+    )
+    critic: CriticPart | None = Field(
+        None, description="values for the advantages from a critic that sees all cards; null: none"
     )
     anchor: AnchorPart | None = Field(None, description="pull towards a frozen bot; null: none")
     imitation: ImitationPart | None = Field(

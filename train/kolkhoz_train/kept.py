@@ -19,7 +19,8 @@ class Batch:
     """N learned decisions in the order in which they were made, on the learner's device.
 
     `observation` uint8[N, inputs] and `mask` bool[N, A] are in canonical order, as is `action`
-    int64[N]; `log_prob`, `value`, `advantage` and `target` float32[N]; `phase` int64[N];
+    int64[N]; `log_prob`, `value`, `advantage` and `target` float32[N]; `phase` int64[N]; `hidden`
+    uint8[N, H] is what only a critic sees (H = 0 without one);
     `trajectory` int64[N] is the number of the game times the number of seats, plus the seat. Most
     are views into a `Keeper`, which hold until it begins anew.
     """
@@ -33,6 +34,7 @@ class Batch:
     advantage: Tensor
     target: Tensor
     phase: Tensor
+    hidden: Tensor
 
     def __len__(self) -> int:
         return len(self.action)
@@ -49,6 +51,7 @@ class Kept:
     log_prob: Tensor
     value: Tensor
     phase: Tensor
+    hidden: Tensor
 
 
 class Keeper:
@@ -67,12 +70,12 @@ class Keeper:
         self.size = 0
 
     def add(self, some: Kept, rows: Tensor | None = None) -> None:
-        """Keep some decisions, or the `rows` int64[n] of them."""
+        """Keep some decisions, or the `rows` int64[n] of them, whose `hidden` has their n rows."""
         added = len(some.trajectory) if rows is None else len(rows)
         end = self.size + added
         for name, memory in vars(self._room(some, end)).items():
             place, column = memory[self.size : end], getattr(some, name)
-            if rows is None:
+            if rows is None or name == "hidden":
                 place.copy_(column)
             else:
                 torch.index_select(column, 0, rows, out=place)
@@ -104,27 +107,35 @@ class Keeper:
 
 
 def with_advantages(
-    kept: Kept, returns: npt.NDArray[np.float32], discount: float, gae_lambda: float
+    kept: Kept,
+    value: Tensor,
+    returns: npt.NDArray[np.float32],
+    discount: float,
+    gae_lambda: float,
 ) -> Batch:
-    """The decisions with their advantages; `returns` float32[T] is that of each trajectory."""
+    """The decisions with their advantages over `value` float32[N], the network's or a critic's.
+
+    `returns` float32[T] is that of each trajectory.
+    """
     trajectory = kept.trajectory.cpu().numpy()
     # Sorting the small columns and writing back what comes of them spares the wide ones.
     order = np.argsort(trajectory, kind="stable")
-    value = kept.value.cpu().numpy()
-    advantage = np.empty_like(value)
+    values = value.cpu().numpy()
+    advantage = np.empty_like(values)
     ordered = trajectory[order]
-    advantage[order] = advantages(value[order], ordered, returns[ordered], discount, gae_lambda)
-    device = kept.value.device
+    advantage[order] = advantages(values[order], ordered, returns[ordered], discount, gae_lambda)
+    device = value.device
     return Batch(
         kept.trajectory,
         kept.observation,
         kept.mask,
         kept.action,
         kept.log_prob,
-        kept.value,
+        value,
         torch.from_numpy(advantage).to(device),
-        torch.from_numpy(advantage + value).to(device),
+        torch.from_numpy(advantage + values).to(device),
         kept.phase,
+        kept.hidden,
     )
 
 

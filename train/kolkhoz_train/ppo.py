@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -96,7 +95,7 @@ class Ppo:
         steps = 0
         for _ in range(self.part.epochs):
             order = torch.randperm(len(batch), generator=generator).to(batch.action.device)
-            for rows in _split(order, self.part.minibatch):
+            for rows in split(order, self.part.minibatch):
                 for name, value in step(rows).items():
                     sums[name] = sums.get(name, torch.zeros(())) + value.cpu()
                 steps += 1
@@ -188,7 +187,7 @@ def mean_entropy(logits: Tensor, log_probs: Tensor) -> Tensor:
     return -(torch.softmax(logits, 1) * log_probs).sum(1).mean()
 
 
-def _split(order: Tensor, size: int) -> Sequence[Tensor]:
+def split(order: Tensor, size: int) -> Sequence[Tensor]:
     """Minibatches of about `size` rows, as equal as can be, so that none is a small remainder."""
     return torch.tensor_split(order, max(1, round(len(order) / size)))
 
@@ -217,21 +216,23 @@ def entropy_by_phase(ppo: Ppo, batch: Batch, sample: int = 4096) -> dict[str, fl
     return results
 
 
-def optimizer_tensors(ppo: Ppo) -> dict[str, Tensor]:
+def optimizer_tensors(
+    network: torch.nn.Module, optimizer: torch.optim.Optimizer
+) -> dict[str, Tensor]:
     """The optimizer's state as named tensors, for a checkpoint."""
-    named = dict(ppo.network.named_parameters())
     return {
         f"{name}/{key}": torch.as_tensor(value).detach().cpu().clone()
-        for name, parameter in named.items()
-        for key, value in ppo.optimizer.state[parameter].items()
+        for name, parameter in network.named_parameters()
+        for key, value in optimizer.state[parameter].items()
     }
 
 
-def load_optimizer(ppo: Ppo, tensors: dict[str, Tensor]) -> None:
+def load_optimizer(
+    network: torch.nn.Module, optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
+) -> None:
     """Put back what `optimizer_tensors` gave. Raises KeyError if one is missing."""
-    named: dict[str, Any] = dict(ppo.network.named_parameters())
-    for name, parameter in named.items():
-        state = ppo.optimizer.state[parameter]
+    for name, parameter in network.named_parameters():
+        state = optimizer.state[parameter]
         for key in ("step", "exp_avg", "exp_avg_sq"):
             value = tensors[f"{name}/{key}"].clone()
             state[key] = value if key == "step" else value.to(parameter.device)

@@ -24,6 +24,7 @@ from kolkhoz_agents.protocol import Agent, Decisions, Game, Outcome, Table
 
 from .acting import ActingNetwork, sample
 from .config_model import ConfigError
+from .critic import Critic
 from .kept import Batch, Keeper, Kept, with_advantages
 
 IntArray = npt.NDArray[np.int64]
@@ -92,10 +93,21 @@ class _Asked:
 
 
 class Rollout:
-    """Plays batches of whole games. `canon` is the order in which the learner's network sees."""
+    """Plays batches of whole games. `canon` is the order in which the learner's network sees.
 
-    def __init__(self, game: Game, canon: Canon, reward: Reward, device: torch.device) -> None:
+    With a `critic` the advantages are over its values as soon as it has learned enough.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        canon: Canon,
+        reward: Reward,
+        device: torch.device,
+        critic: Critic | None = None,
+    ) -> None:
         self.game = game
+        self.critic = critic
         self.canon = canon
         self.reward = reward
         self.device = device
@@ -140,7 +152,12 @@ class Rollout:
         returns = self.reward(outcome)
         if not self._keeper.size:
             raise ConfigError("learn: a whole batch of games held no decision of the learner's")
-        batch = with_advantages(self._keeper.kept, returns.reshape(-1), discount, gae_lambda)
+        kept = self._keeper.kept
+        value = kept.value
+        if self.critic is not None and self.critic.ready:
+            value = self.critic.values(kept.observation, kept.hidden)
+            clock.lap("acting")
+        batch = with_advantages(kept, value, returns.reshape(-1), discount, gae_lambda)
         clock.lap("encoding")
         return Played(
             batch, outcome, table.statistics(), seating.player == seating.kept, decisions, seconds
@@ -174,7 +191,7 @@ class Rollout:
         chosen = np.flatnonzero(networks[asked.player])
         if len(chosen):
             some = asked.take(chosen)
-            actions[some.row] = self._networks(some, seating, generator, clock)
+            actions[some.row] = self._networks(table, some, seating, generator, clock)
         for number, agent in enumerate(seating.players):
             chosen = np.flatnonzero(asked.player == number)
             if len(chosen) and not isinstance(agent, ActingNetwork):
@@ -184,11 +201,12 @@ class Rollout:
                 clock.lap("opponents")
                 if number == seating.kept:
                     own = np.flatnonzero(seating.learned.rows(some.phase, some.observation))
-                    self._keep_shown(some.take(own), made[own])
+                    self._keep_shown(table, some.take(own), made[own])
                     clock.lap("encoding")
 
     def _networks(
         self,
+        table: Table,
         asked: _Asked,
         seating: Seating,
         generator: torch.Generator,
@@ -220,14 +238,18 @@ class Rollout:
             mine &= seating.learned.rows(asked.phase, asked.observation)
         if mine.any():
             key = torch.from_numpy(asked.key(self.game.num_seats)).to(self.device)
-            own = None if mine.all() else torch.from_numpy(np.flatnonzero(mine)).to(self.device)
-            kept = Kept(key, counts, legal, action, log_prob, values, phases)
+            rows = np.flatnonzero(mine)
+            hidden = torch.from_numpy(self._hidden(table, asked.row[rows], case[rows]))
+            kept = Kept(
+                key, counts, legal, action, log_prob, values, phases, hidden.to(self.device)
+            )
+            own = None if mine.all() else torch.from_numpy(rows).to(self.device)
             self._keeper.add(kept, own)
         plain = self.canon.action_to_plain(action.cpu().numpy(), case)
         clock.lap("acting")
         return plain
 
-    def _keep_shown(self, asked: _Asked, action: IntArray) -> None:
+    def _keep_shown(self, table: Table, asked: _Asked, action: IntArray) -> None:
         """Keep an agent's decisions, in canonical order, to imitate them."""
         case = self.canon.case(asked.observation)
         none = np.zeros(len(action), np.float32)
@@ -239,8 +261,15 @@ class Rollout:
             none,
             none,
             asked.phase,
+            self._hidden(table, asked.row, case),
         )
         self._keeper.add(Kept(*(torch.from_numpy(column).to(self.device) for column in columns)))
+
+    def _hidden(self, table: Table, rows: IntArray, case: IntArray) -> npt.NDArray[np.uint8]:
+        """What only a critic sees of decisions that are kept, in canonical order: uint8[n, H]."""
+        if self.critic is None:
+            return np.zeros((len(rows), 0), np.uint8)
+        return self.critic.hidden(table, rows, case)
 
     def _agent(self, agent: Agent, table: Table, asked: _Asked, seed: int) -> IntArray:
         """An agent's moves int64[n]; it draws from keys that `seed` and the decisions give."""

@@ -36,6 +36,7 @@ from .checkpoint import (
 )
 from .checks import choose_device
 from .config_model import PpoPart, TrainingConfig
+from .critic import Critic
 from .grow import grow
 from .measure import Measured, measure
 from .opponents import Opponents, Pool, as_player
@@ -99,7 +100,10 @@ class Trainer:
             partner = make_agent(config.partner, self.game)
             self.partner = as_player(partner, self.shape, self.game, self.device, precision)
         reward = MarginReward(config.reward, self.game.num_seats)
-        self.rollout = Rollout(self.game, Canon(self.game, self.shape), reward, self.device)
+        self.critic = self._critic()
+        self.rollout = Rollout(
+            self.game, Canon(self.game, self.shape), reward, self.device, self.critic
+        )
         self.average = Average(self.network, self.part.average)
         self.progress = Progress()
         self.results: list[dict[str, Any]] = []
@@ -114,6 +118,13 @@ class Trainer:
         bot = load_bot(bot_path(source))
         drawn = np.random.default_rng([self.config.seed, 1])
         self.network.load(grow(bot.weights, bot.shape, self.shape, self.game, drawn), self.game)
+
+    def _critic(self) -> Critic | None:
+        if self.part.critic is None:
+            return None
+        seed = stream(self.config.seed, "critic")
+        columns = self.shape.columns(self.game)
+        return Critic(self.part.critic, self.part, self.game, columns, self.device, seed)
 
     def _anchor(self) -> PolicyValueNetwork | None:
         if self.part.anchor is None:
@@ -134,7 +145,10 @@ class Trainer:
 
     def _take_over(self, state: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
         self.network.load_state_dict(without_prefix("network", tensors))
-        load_optimizer(self.ppo, without_prefix("optimizer", tensors))
+        optimizer = without_prefix("optimizer", tensors)
+        load_optimizer(self.network, self.ppo.optimizer, optimizer)
+        if self.critic is not None:
+            self.critic.take_over(without_prefix("critic", tensors), state["critic_learned"])
         # A checkpoint without an average begins one with its own weights.
         self.average.tensors = without_prefix("average", tensors) or network_tensors(self.network)
         self.progress = Progress(**state["progress"])
@@ -200,6 +214,8 @@ class Trainer:
             losses = self.ppo.imitate(played.batch, part.imitation.learning_rate, order)
         else:
             losses = self.ppo.learn(played.batch, now, order)
+            if self.critic is not None:
+                losses |= self.critic.learn(played.batch, now.learning_rate, order)
         played.seconds["learning"] = time.perf_counter() - before
         self._check_finite(now)
         self._count(played, part.games)
@@ -309,13 +325,17 @@ class Trainer:
     def save(self) -> Path:
         """Write a checkpoint, the bot and run.json."""
         tensors = prefixed("network", network_tensors(self.network))
-        tensors |= prefixed("optimizer", optimizer_tensors(self.ppo))
+        optimizer = optimizer_tensors(self.network, self.ppo.optimizer)
+        tensors |= prefixed("optimizer", optimizer)
         tensors |= prefixed("average", self.average.tensors)
-        state = {
+        state: dict[str, Any] = {
             "progress": asdict(self.progress),
             "pool": asdict(self.opponents.pool),
             "results": self.results,
         }
+        if self.critic is not None:
+            tensors |= prefixed("critic", self.critic.tensors())
+            state["critic_learned"] = self.critic.learned
         keep = self.config.checkpoint.keep
         place = save_checkpoint(
             self.run.path, self.progress.batch, Checkpoint(state, tensors), keep
