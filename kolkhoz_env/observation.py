@@ -17,7 +17,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from kolkhoz_env.cards import NUM_ACTIONS, NUM_CROPS, NUM_RANKS
+from kolkhoz_env.cards import CROP_ACTION, NUM_ACTIONS, NUM_CROPS, NUM_RANKS
 from kolkhoz_env.encoder import encode
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import Int8, Int64, State, UInt8
@@ -28,6 +28,14 @@ OBSERVATION_VERSION = 1
 #: Lengths of the axes that do not depend on the number of seats.
 _AXES = {"card": 53, "crop": 4, "code": 8, "place": 5, "fact": 8, "year": 5, "phase": 6}
 _AXES |= {"trump": 5, "trick": 4, "swap": 8, "send": 4}
+
+_EACH_CROP = np.arange(NUM_CROPS)[:, None]
+_CARDS = NUM_RANKS * _EACH_CROP + np.arange(NUM_RANKS)
+#: Entries that belong to each crop along the axes that have any, ``int64[4, t]`` by axis.
+AXIS_PARTS = {"card": _CARDS, "crop": _EACH_CROP, "code": _EACH_CROP, "fact": 3 + _EACH_CROP}
+AXIS_PARTS |= {"trump": _EACH_CROP}
+#: Actions that belong to each crop, ``int64[4, t]``.
+ACTION_PARTS = np.concatenate([_CARDS, CROP_ACTION + _EACH_CROP], axis=1)
 
 
 @dataclass(frozen=True)
@@ -199,7 +207,7 @@ def _symmetry(table: ObservationTable) -> Symmetry:
     columns, weights = _keys(table)
     observation, actions = [], []
     for order in permutations(range(table.rules.crops)):
-        axes = _axis_orders(order)
+        axes = {name: _put(_AXES[name], parts, order) for name, parts in AXIS_PARTS.items()}
         index = np.arange(table.size)
         for block in table.blocks:
             entries = index[block.columns].reshape(block.shape)
@@ -208,8 +216,7 @@ def _symmetry(table: ObservationTable) -> Symmetry:
                     entries = entries.take(axes[name], axis=axis)
             index[block.columns] = entries.ravel()
         observation.append(index)
-        rest = np.arange(57, NUM_ACTIONS)
-        actions.append(np.concatenate([axes["card"], 53 + axes["crop"], rest]))
+        actions.append(_put(NUM_ACTIONS, ACTION_PARTS, order))
     return Symmetry(columns, weights, np.stack(observation), np.stack(actions))
 
 
@@ -234,7 +241,7 @@ def _keys(table: ObservationTable) -> tuple[Int64, Int64]:
     columns: list[Int64] = []
     weights: list[Int64] = []
     unit = 1
-    crops = np.arange(table.rules.crops)[:, None]
+    crops = _EACH_CROP[: table.rules.crops]
     for name, within, most in reversed(levels):
         count = len(within)
         columns.insert(0, table[name].offset + crops * count + np.arange(count))
@@ -243,17 +250,14 @@ def _keys(table: ObservationTable) -> tuple[Int64, Int64]:
     return np.concatenate(columns, axis=1), np.concatenate(weights)
 
 
-def _axis_orders(order: tuple[int, ...]) -> dict[str, Int64]:
-    """Plain entry of each canonical one along each kind of axis; crops not in the deck stay."""
-    crops = np.array([*order, *range(len(order), NUM_CROPS)])
-    cards = np.append((crops[:, None] * 13 + np.arange(13)).ravel(), 52)
-    return {
-        "card": cards,
-        "crop": crops,
-        "code": np.append(crops, [4, 5, 6, 7]),
-        "fact": np.concatenate([[0, 1, 2], 3 + crops, [7]]),
-        "trump": np.append(crops, 4),
-    }
+def _put(length: int, parts: Int64, order: tuple[int, ...]) -> Int64:
+    """Plain entry of each canonical one, ``int64[length]``: crop ``order[i]`` at place ``i``.
+
+    Entries of no crop, and of crops that are not in the deck, stay where they are.
+    """
+    index = np.arange(length)
+    index[parts[: len(order)]] = parts[list(order)]
+    return index
 
 
 @lru_cache(maxsize=32)
