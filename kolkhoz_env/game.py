@@ -27,7 +27,7 @@ class KolkhozGame:
         phases: names of the decision phases by code.
         phase_groups: names for phases that are studied together.
         observation: the :class:`ObservationTable`.
-        symmetry: how the crops may be exchanged.
+        symmetry: how the crops may be sorted.
         statistics: names of the per-seat statistics of a table.
     """
 
@@ -48,7 +48,7 @@ class KolkhozGame:
 
     @property
     def symmetry(self) -> Symmetry:
-        """How the crops may be exchanged."""
+        """How the crops may be sorted."""
         return self.observation.symmetry
 
     @property

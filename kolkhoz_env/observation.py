@@ -2,7 +2,7 @@
 
 An observation is a row of ``uint8``; times :attr:`ObservationTable.scale` it is a row of floats in
 about [0, 1]. Seats are relative: 0 is the observing seat, 1 the seat to its left. Crops stand in
-the printed order; :class:`Symmetry` says how to bring the trump crop to the front.
+the printed order; :class:`Symmetry` says how to sort them.
 
 A card in a *code* of eight numbers is: four crop flags, Saboteur flag, rank / 13, "a card is
 here", "its face is unknown".
@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolkhoz_env.cards import NUM_ACTIONS, NUM_CROPS
+from kolkhoz_env.cards import CROP_ACTION, NUM_ACTIONS, NUM_CROPS, NUM_RANKS
 from kolkhoz_env.encoder import encode
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import Int8, Int64, State, UInt8
@@ -27,6 +28,14 @@ OBSERVATION_VERSION = 1
 #: Lengths of the axes that do not depend on the number of seats.
 _AXES = {"card": 53, "crop": 4, "code": 8, "place": 5, "fact": 8, "year": 5, "phase": 6}
 _AXES |= {"trump": 5, "trick": 4, "swap": 8, "send": 4}
+
+_EACH_CROP = np.arange(NUM_CROPS)[:, None]
+_CARDS = NUM_RANKS * _EACH_CROP + np.arange(NUM_RANKS)
+#: Entries that belong to each crop along the axes that have any, ``int64[4, t]`` by axis.
+AXIS_PARTS = {"card": _CARDS, "crop": _EACH_CROP, "code": _EACH_CROP, "fact": 3 + _EACH_CROP}
+AXIS_PARTS |= {"trump": _EACH_CROP}
+#: Actions that belong to each crop, ``int64[4, t]``.
+ACTION_PARTS = np.concatenate([_CARDS, CROP_ACTION + _EACH_CROP], axis=1)
 
 
 @dataclass(frozen=True)
@@ -62,13 +71,22 @@ class Block:
 
 @dataclass(frozen=True)
 class Symmetry:
-    """Crops are alike but for trump: tables that exchange the trump crop with the first one.
+    """Crops are alike but for their names: tables that put the C crops of the deck in order.
 
-    ``canonical[j] = plain[index[case, j]]``. Case ``1 + i`` holds where observation column
-    ``case_columns[i]`` is set, case 0 where none is. Each exchange is its own inverse.
+    The key of crop ``c`` is the sum of the observation's bytes in ``key_columns[c]`` times
+    ``key_weights``, below 2**24. Canonical order has the crops by falling key, equal ones in the
+    printed order. Case ``k`` is the k-th of ``itertools.permutations(range(C))``, whose entry
+    ``i`` is the crop that comes to place ``i``; ``canonical[j] = plain[index[case, j]]``.
+
+    Attributes:
+        key_columns: ``int64[C, m]``.
+        key_weights: ``int64[m]``.
+        observation_index: ``int64[C!, size]``.
+        action_index: ``int64[C!, 58]``.
     """
 
-    case_columns: NDArray[np.int64]
+    key_columns: NDArray[np.int64]
+    key_weights: NDArray[np.int64]
     observation_index: NDArray[np.int64]
     action_index: NDArray[np.int64]
 
@@ -186,34 +204,60 @@ def _block_scale(block: Block) -> NDArray[np.float32]:
 
 
 def _symmetry(table: ObservationTable) -> Symmetry:
-    trump = table["trump"].offset
-    observation = np.tile(np.arange(table.size), (5, 1))
-    actions = np.tile(np.arange(NUM_ACTIONS), (5, 1))
-    for crop in range(NUM_CROPS):
-        exchange = _axis_exchanges(crop)
+    columns, weights = _keys(table)
+    observation, actions = [], []
+    for order in permutations(range(table.rules.crops)):
+        axes = {name: _put(_AXES[name], parts, order) for name, parts in AXIS_PARTS.items()}
+        index = np.arange(table.size)
         for block in table.blocks:
-            index = np.arange(block.length).reshape(block.shape)
+            entries = index[block.columns].reshape(block.shape)
             for axis, name in enumerate(block.axes):
-                if name in exchange:
-                    index = index.take(exchange[name], axis=axis)
-            observation[crop + 1, block.columns] = block.offset + index.ravel()
-        actions[crop + 1, :53] = exchange["card"]
-        actions[crop + 1, 53:57] = 53 + exchange["crop"]
-    return Symmetry(np.arange(trump, trump + 4), observation, actions)
+                if name in axes:
+                    entries = entries.take(axes[name], axis=axis)
+            index[block.columns] = entries.ravel()
+        observation.append(index)
+        actions.append(_put(NUM_ACTIONS, ACTION_PARTS, order))
+    return Symmetry(columns, weights, np.stack(observation), np.stack(actions))
 
 
-def _axis_exchanges(crop: int) -> dict[str, Int64]:
-    """How exchanging ``crop`` with the first crop reorders each kind of axis."""
-    crops = np.arange(4)
-    crops[0], crops[crop] = crop, 0
-    cards = np.append((crops[:, None] * 13 + np.arange(13)).ravel(), 52)
-    return {
-        "card": cards,
-        "crop": crops,
-        "code": np.append(crops, [4, 5, 6, 7]),
-        "fact": np.concatenate([[0, 1, 2], 3 + crops, [7]]),
-        "trump": np.append(crops, 4),
-    }
+def _keys(table: ObservationTable) -> tuple[Int64, Int64]:
+    """By what the crops are sorted, the most important first: columns and weights of their keys.
+
+    Trump and the led crop decide tricks. Then the hand: a crop of more cards, of higher ones among
+    equally many, which ``32 + rank`` a card brings about in hands of up to five. Most ties are left
+    between crops that the hand lacks; what their fields lack and the own Cellar's ranks settle them
+    but for few. (A crop is in ``led`` only while its trick lies, so the leader's order does not
+    depend on what was led before.)
+    """
+    flag, ranks = np.ones(1, dtype=np.int64), np.arange(1, NUM_RANKS + 1)
+    # Weights within the level, and what their sum can come to at most.
+    levels = [
+        ("trump", flag, 1),
+        ("led", flag, 1),
+        ("hand", 32 + ranks, 5 * 32 + 13 + 12 + 11 + 10 + 9),
+        ("short", flag, min(table.rules.field_quota, 255)),
+        ("cellar", ranks, 13 + 12 + 11 + 10 + 9),
+    ]
+    columns: list[Int64] = []
+    weights: list[Int64] = []
+    unit = 1
+    crops = _EACH_CROP[: table.rules.crops]
+    for name, within, most in reversed(levels):
+        count = len(within)
+        columns.insert(0, table[name].offset + crops * count + np.arange(count))
+        weights.insert(0, unit * within)
+        unit *= most + 1
+    return np.concatenate(columns, axis=1), np.concatenate(weights)
+
+
+def _put(length: int, parts: Int64, order: tuple[int, ...]) -> Int64:
+    """Plain entry of each canonical one, ``int64[length]``: crop ``order[i]`` at place ``i``.
+
+    Entries of no crop, and of crops that are not in the deck, stay where they are.
+    """
+    index = np.arange(length)
+    index[parts[: len(order)]] = parts[list(order)]
+    return index
 
 
 @lru_cache(maxsize=32)

@@ -124,8 +124,18 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "storage": lambda m: m["weights"].update(storage="object"),
     "climbing path": lambda m: m["weights"].update(file="../../etc/passwd"),
     "climbing model": lambda m: m["onnx"].update(file="/etc/passwd"),
-    "symmetry": lambda m: m["symmetry"]["cases"][1].update(card=list(range(52, -1, -1))),
-    "case column": lambda m: m["symmetry"].update(case_columns=[-1, 2**40, 0, 0]),
+    "symmetry": lambda m: m["symmetry"]["axes"]["card"].reverse(),
+    "symmetry twice": lambda m: m["symmetry"]["axes"].update(card=[[0], [1], [2], [2]]),
+    "symmetry text": lambda m: m["symmetry"].update(axes="crops"),
+    "symmetry axis": lambda m: m["symmetry"]["axes"].update(__proto__=[[0], [1], [2], [3]]),
+    "symmetry ragged": lambda m: m["symmetry"]["axes"].update(card=[[0, 1], [2], [3], [4]]),
+    "symmetry crops": lambda m: m["symmetry"]["axes"]["crop"].pop(),
+    "symmetry action": lambda m: m["symmetry"]["actions"][1].__setitem__(2, 2**40),
+    "key column": lambda m: m["symmetry"]["key_columns"][1].__setitem__(2, 2**40),
+    "key column below": lambda m: m["symmetry"]["key_columns"][0].__setitem__(0, -1),
+    "key columns": lambda m: m["symmetry"].update(key_columns=[]),
+    "key weight": lambda m: m["symmetry"]["key_weights"].__setitem__(0, 1e300),
+    "key weights": lambda m: m["symmetry"].update(key_weights=[2**40] * 29),
 }
 
 
@@ -315,8 +325,9 @@ def test_a_wrong_view_is_refused_by_the_field_in_javascript(whole: Path, tmp_pat
 def test_hostile_manifests_are_refused_in_the_runtimes(bundle: Path, runtime: ModuleType) -> None:
     manifest = json.loads((bundle / "manifest.json").read_text())
     weights = (bundle / "weights.bin").read_bytes()
+    refused: list[str] = []
     harmless = {"rules", "rules unknown", "quota", "climbing path", "climbing model"}
-    harmless |= {"symmetry"}  # an exchange, though not one of crops
+    harmless |= {"symmetry"}  # an order of crops, though not that of the network
     for name, change in HOSTILE.items():
         if name in harmless:  # other numbers and names, which the runtime takes as they are
             continue
@@ -325,3 +336,23 @@ def test_hostile_manifests_are_refused_in_the_runtimes(bundle: Path, runtime: Mo
         with pytest.raises(runtime.KolkhozBotError) as caught:
             runtime.load(damaged, weights)
         assert "\n" not in str(caught.value), name
+        refused.append(json.dumps(damaged))
+    (bundle / "damaged.json").write_text(f"[{','.join(refused)}]")
+    code = f"""
+        import {{ readFileSync }} from "node:fs";
+        import {{ load }} from "{(RUNTIMES / "kolkhoz_bot.mjs").as_uri()}";
+        const weights = readFileSync("{bundle}/weights.bin");
+        for (const manifest of JSON.parse(readFileSync("{bundle}/damaged.json", "utf8"))) {{
+            try {{ load(manifest, weights); console.log("accepted"); }} catch (error) {{
+                console.log(`${{error.name}} ${{error.message}}`);
+            }}
+        }}
+        """
+    node = needs("node", "https://nodejs.org, or apt-get install nodejs")
+    done = subprocess.run(
+        [node, "--input-type=module", "-e", code], capture_output=True, text=True, check=True
+    )
+    answers = done.stdout.splitlines()
+    assert len(answers) == len(refused)
+    lines = tuple(f"KolkhozBotError {name}: " for name in ("manifest.json", "weights.bin"))
+    assert [answer for answer in answers if not answer.startswith(lines)] == []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from toy_game import ToyGame
+from toy_game import Symmetry, ToyGame
 
 from kolkhoz_agents.bots import Bot, BotError, BotFile, halved, load_bot, make_bot, save_bot
 from kolkhoz_agents.decisions import decision_keys
@@ -107,12 +108,95 @@ def test_canonical_order_goes_there_and_back(game: Game) -> None:
 def test_trump_is_always_the_first_suit_for_the_network() -> None:
     game = ToyGame()
     rows, canon = positions(game), Canon(game, NetworkShape())
-    case = canon.case(rows.observation)
     trump = game.observation.blocks[4].offset
-    seen = canon.to_canonical(rows.observation, case)[:, trump : trump + 3]
-    named = case > 0
+    named = rows.observation[:, trump : trump + 3].any(1)
     assert named.any()
+    assert not named.all()
+    case = canon.case(rows.observation)
+    seen = canon.to_canonical(rows.observation, case)[:, trump : trump + 3]
     assert (seen[named] == [1, 0, 0]).all()
+
+
+def keys_of(game: Game, observation: np.ndarray) -> np.ndarray:
+    """Keys of the parts, int64[n, C]."""
+    symmetry = game.symmetry
+    return (observation[:, symmetry.key_columns].astype(np.int64) * symmetry.key_weights).sum(2)
+
+
+def test_canonical_order_is_by_falling_key_and_plain_among_equals(game: Game) -> None:
+    rows, canon = positions(game), Canon(game, NetworkShape())
+    orders = np.array(list(permutations(range(len(game.symmetry.key_columns)))))
+    keys = keys_of(game, rows.observation)
+    case = canon.case(rows.observation)
+    assert (orders[case] == np.argsort(-keys, axis=1, kind="stable")).all()
+    assert set(canon.case(rows.observation[:1])) == {case[0]}
+    assert len(canon.case(rows.observation[:0])) == 0
+
+
+def test_renamed_positions_are_one_to_the_network(game: Game) -> None:
+    rows, symmetry = positions(game), game.symmetry
+    keys = keys_of(game, rows.observation)
+    rows = rows.take(np.flatnonzero((np.diff(np.sort(keys, axis=1), axis=1) > 0).all(1)))
+    assert len(rows) > 50
+    network = NumpyNetwork(SHAPES[0], network_for(game, SHAPES[0]).weights(), game)
+    canon = network.canon
+    case = canon.case(rows.observation)
+    logits, values = network.plain(rows.observation)
+    for renamed, actions in zip(symmetry.observation_index, symmetry.action_index, strict=True):
+        other = rows.observation[:, renamed]
+        other_case = canon.case(other)
+        seen = canon.to_canonical(other, other_case)
+        assert (seen == canon.to_canonical(rows.observation, case)).all()
+        legal = canon.mask_to_canonical(rows.mask[:, actions], other_case)
+        assert (legal == canon.mask_to_canonical(rows.mask, case)).all()
+        other_logits, other_values = network.plain(other)
+        assert (other_logits == logits[:, actions]).all()
+        assert (other_values == values).all()
+
+
+def test_actions_go_to_the_network_and_back(game: Game) -> None:
+    rows, canon = positions(game), Canon(game, NetworkShape())
+    case = canon.case(rows.observation)
+    action = rows.mask.argmax(1)
+    canonical = canon.action_to_canonical(action, case)
+    assert (canon.action_to_plain(canonical, case) == action).all()
+    assert canon.mask_to_canonical(rows.mask, case)[np.arange(len(case)), canonical].all()
+
+
+def test_few_and_many_rows_are_put_in_the_same_order(game: Game) -> None:
+    rows, canon = positions(game), Canon(game, NetworkShape((8,), inputs=("hand", "trump")))
+    many = np.tile(rows.observation, (16, 1))
+    case = canon.case(many)
+    expected = np.take_along_axis(many, canon.observation_index[case], 1)
+    assert np.bincount(case).max() > 128
+    assert (canon.to_canonical(many, case) == expected).all()
+    assert (canon.to_canonical(many[:1], case[:1]) == expected[:1]).all()
+    assert canon.to_canonical(many[:0], case[:0]).shape == (0, len(canon.scale))
+
+
+def test_a_game_in_which_nothing_can_be_renamed_is_seen_as_it_is() -> None:
+    game = ToyGame()
+    size, actions = game.observation.size, game.num_actions
+    none = np.zeros((0, 0), np.int64)
+    one = np.arange(size)[None], np.arange(actions)[None]
+    game.symmetry = Symmetry(none, none[0:0].ravel(), *one)
+    rows, canon = positions(game), Canon(game, NetworkShape())
+    case = canon.case(rows.observation)
+    assert not case.any()
+    assert (canon.to_canonical(rows.observation, case) == rows.observation).all()
+    core = network_for(game, SHAPES[0])
+    scaled = torch.from_numpy(rows.observation * game.observation.scale)
+    with torch.no_grad():
+        wrapped, bare = PlainOrderNetwork(core, game)(scaled)[0], core(scaled)[0]
+    assert (wrapped == bare).all()
+
+
+def test_a_symmetry_with_too_few_cases_is_refused() -> None:
+    game = ToyGame()
+    whole = game.symmetry
+    game.symmetry = replace(whole, observation_index=whole.observation_index[:5])
+    with pytest.raises(NetworkError, match="symmetry: 3 parts and 5 cases do not fit"):
+        Canon(game, NetworkShape())
 
 
 def test_inputs_restrict_what_is_seen() -> None:

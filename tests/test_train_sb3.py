@@ -55,8 +55,8 @@ def test_the_learner_sees_trump_first_and_its_actions_are_turned_back() -> None:
         case = turned.case
         cases |= set(case.tolist())
         np.testing.assert_array_equal(canonical, np.take_along_axis(seen, index[case], 1))
-        named = canonical[case > 0][:, trump.offset : trump.offset + 4].any(1)
-        assert canonical[case > 0][named, trump.offset].all()
+        named = canonical[:, trump.offset : trump.offset + 4].any(1)
+        assert canonical[named, trump.offset].all()
         mask = turned.action_masks()
         np.testing.assert_array_equal(mask.sum(1), plain.action_masks().sum(1))
         action = np.where(mask, generator.random(mask.shape), -1).argmax(1)

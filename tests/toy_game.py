@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -55,9 +56,10 @@ class ObservationTable:
 
 @dataclass(frozen=True)
 class Symmetry:
-    """Suit orders that put trump first: ``canonical[j] = plain[index[case, j]]``."""
+    """Suits sorted, trump first, then by the hand: ``canonical[j] = plain[index[case, j]]``."""
 
-    case_columns: npt.NDArray[np.int64]
+    key_columns: npt.NDArray[np.int64]
+    key_weights: npt.NDArray[np.int64]
     observation_index: npt.NDArray[np.int64]
     action_index: npt.NDArray[np.int64]
 
@@ -102,10 +104,7 @@ def _blocks() -> tuple[Block, ...]:
 def _symmetry(table: ObservationTable) -> Symmetry:
     trump = next(block for block in table.blocks if block.name == "trump")
     observation, action = [], []
-    for case in range(SUITS + 1):
-        order = list(range(SUITS))
-        if case:
-            order.insert(0, order.pop(case - 1))
+    for order in permutations(range(SUITS)):
         cards = np.concatenate([suit * RANKS + np.arange(RANKS) for suit in order])
         suits = np.array(order)
         parts = []
@@ -116,9 +115,11 @@ def _symmetry(table: ObservationTable) -> Symmetry:
             parts.append(block.offset + inner)
         observation.append(np.concatenate(parts))
         action.append(np.concatenate([cards, CARDS + suits]))
-    return Symmetry(
-        trump.offset + np.arange(SUITS), np.stack(observation), np.stack(action)
-    )
+    hand = np.arange(CARDS).reshape(SUITS, RANKS)
+    columns = np.column_stack([trump.offset + np.arange(SUITS), hand])
+    # No two hands of a suit have the same sum of these.
+    weights = np.array([256, 17, 18, 20, 24])
+    return Symmetry(columns, weights, np.stack(observation), np.stack(action))
 
 
 class ToyGame:

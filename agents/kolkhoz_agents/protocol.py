@@ -58,13 +58,21 @@ class ObservationTable(Protocol):
 class Symmetry(Protocol):
     """Renamings under which the game is the same, so that a network need learn only one of K cases.
 
-    `case_columns` int[K - 1] (or none): one-hot columns that say which case 1 .. K-1 holds; where
-    none is set case 0 holds. `observation_index` int[K, O] and `action_index` int[K, A]:
-    `canonical[j] = plain[index[case, j]]`. Case 0 is the identity.
+    C parts of the game (suits, say) are alike but for their names. Each has a key, a sum of
+    observation bytes: `key_columns` int[C, m] says of which, `key_weights` int[m] how often each
+    counts. Sums are whole numbers below 2**24, which float32 holds exactly. Canonical order has the
+    parts by falling key, equal ones in plain order; a key must go with its part when parts are
+    renamed. A game in which nothing can be renamed has C = 0.
+
+    The K = C! cases are the orders of the parts, numbered as `itertools.permutations(range(C))`
+    lists them: case 0 is plain order. `observation_index` int[K, O] and `action_index` int[K, A]:
+    `canonical[j] = plain[index[case, j]]`.
     """
 
     @property
-    def case_columns(self) -> IntArray: ...
+    def key_columns(self) -> IntArray: ...
+    @property
+    def key_weights(self) -> IntArray: ...
     @property
     def observation_index(self) -> IntArray: ...
     @property

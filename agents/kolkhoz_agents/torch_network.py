@@ -101,7 +101,11 @@ class PolicyValueNetwork(nn.Module):
 class PlainOrderNetwork(nn.Module):
     """A core with the game's symmetry around it: plain order in, plain order out."""
 
-    case_columns: Tensor
+    key_columns: Tensor
+    key_weights: Tensor
+    key_scale: Tensor
+    pairs: Tensor
+    case_of_code: Tensor
     observation_index: Tensor
     action_inverse: Tensor
 
@@ -109,19 +113,26 @@ class PlainOrderNetwork(nn.Module):
         super().__init__()
         self.core = core
         canon = Canon(game, core.shape)
-        self.register_buffer("case_columns", torch.from_numpy(canon.case_columns))
-        self.register_buffer("observation_index", torch.from_numpy(canon.observation_index))
-        inverse = np.argsort(canon.action_index, axis=1)
-        self.register_buffer("action_inverse", torch.from_numpy(inverse))
+        for name in ("key_columns", "key_weights", "pairs", "case_of_code", "observation_index",
+                     "action_inverse"):  # fmt: skip
+            self.register_buffer(name, torch.from_numpy(getattr(canon, name)))
+        scale = np.asarray(game.observation.scale, np.float32)[canon.key_columns]
+        self.register_buffer("key_scale", torch.from_numpy(scale))
 
     def forward(self, observation: Tensor, phase: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Scaled plain observation float32[n, O] to logits [n, A] in plain order, values [n]."""
-        if len(self.case_columns):
-            shown = (observation.index_select(1, self.case_columns) > 0).long()
-            numbers = torch.arange(1, shown.shape[1] + 1, device=observation.device)
-            case = (shown * numbers).amax(1)
-        else:
-            case = torch.zeros(len(observation), dtype=torch.long, device=observation.device)
+        case = self._case(observation)
         inputs = observation.gather(1, self.observation_index[case])
         logits, value = self.core(inputs, phase)
         return logits.gather(1, self.action_inverse[case]), value
+
+    def _case(self, observation: Tensor) -> Tensor:
+        """Which case of the symmetry each row is in, int64[n]; see `Canon.case`."""
+        if not len(self.pairs):
+            return torch.zeros(len(observation), dtype=torch.long, device=observation.device)
+        # Whole numbers again, so that the keys are exact on any device.
+        shown = (observation[:, self.key_columns] / self.key_scale).round().long()
+        keys = (shown * self.key_weights).sum(2)
+        exchanged = keys[:, self.pairs[:, 1]] > keys[:, self.pairs[:, 0]]
+        bits = torch.arange(len(self.pairs), device=observation.device)
+        return self.case_of_code[(exchanged.long() << bits).sum(1)]

@@ -73,7 +73,7 @@ def trump_lengths(
     if hand.offset not in columns:
         return None
     start = columns.index(hand.offset)
-    # No trump is named yet, so canonical order is the table's own.
+    # Canonical order is the same for the hand as for the actions: which crop it is does not matter.
     cards = batch.observation[rows.to(batch.phase.device)][:, start : start + hand.length]
     mask = batch.mask[rows.to(batch.phase.device)].cpu().numpy()
     action = batch.action[rows.to(batch.phase.device)].cpu().numpy()

@@ -257,7 +257,7 @@ class Rollout:
             asked.key(self.game.num_seats),
             self.canon.to_canonical(asked.observation, case),
             self.canon.mask_to_canonical(asked.mask, case),
-            np.argsort(self.canon.action_index, axis=1)[case, action],
+            self.canon.action_to_canonical(action, case),
             none,
             none,
             asked.phase,

@@ -1,7 +1,7 @@
 """The same game learned by sb3-contrib's MaskablePPO, and its weights taken over into a bot.
 
 MaskablePPO sees the engine's native VecEnv through `CanonicalVecEnv`, which puts observations,
-masks and actions into canonical order (trump first), so that the policy's layers are exactly those
+masks and actions into canonical order (crops sorted), so that the policy's layers are exactly those
 of a bot with separate trunks. SB3's own zip may be kept, but nothing needs it to play.
 """
 
@@ -72,9 +72,9 @@ class CanonicalVecEnv(VecEnvWrapper):
         return [masks[row] for row in self._get_indices(indices)]
 
     def _turn(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
-        self.case = self.canon.case(observation)
-        index = self.canon.observation_index[self.case]
-        return np.take_along_axis(observation, index, axis=1)
+        counts = np.rint(observation / self.canon.scale).astype(np.uint8)
+        self.case = self.canon.case(counts)
+        return self.canon.to_canonical(counts, self.case) * self.canon.scale
 
 
 def train_sb3(config: TrainingConfig, run: RunFolder, console: Console) -> None:

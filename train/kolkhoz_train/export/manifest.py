@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import version
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from kolkhoz_agents.bots import BotFile
 from kolkhoz_agents.network import NetworkShape
 from kolkhoz_env.cards import CROPS, card_name, cards_in
 from kolkhoz_env.game import KolkhozGame, make_game
+from kolkhoz_env.observation import ACTION_PARTS, AXIS_PARTS
 from kolkhoz_env.view import FORMAT as VIEW_FORMAT
 from kolkhoz_train.export.errors import BundleError, refuse
 from kolkhoz_train.export.onnx_model import OPSET
@@ -85,45 +87,40 @@ def _block(block: Any, scale: np.ndarray) -> dict[str, Any]:
 
 
 def _symmetry(game: KolkhozGame) -> dict[str, Any]:
-    """The exchange of crops by kinds of axis: a few numbers instead of two large tables."""
-    symmetry, table = game.symmetry, game.observation
-    cases = [_axes(table.blocks, index) for index in symmetry.observation_index]
-    for case, index in zip(cases, symmetry.observation_index, strict=True):
-        if not np.array_equal(column_order(table.blocks, case), index):
-            refuse("observation", "the exchange of crops does not follow the axes of the blocks")
-    return {
-        "meaning": "the network sees the trump crop exchanged with the first one: case k holds "
-        "where case_columns[k - 1] is set, else case 0; entry j along an axis is entry "
-        "case[axis][j] of the plain order, and the network's action j is action_index[case][j]",
-        "case_columns": symmetry.case_columns.tolist(),
-        "cases": cases,
-        "action_index": symmetry.action_index.tolist(),
+    """How the crops are sorted, by kinds of axis: a few numbers instead of two large tables."""
+    symmetry, count = game.symmetry, game.rules.crops
+    values = {
+        "meaning": "the network sees the crops sorted: the key of crop c is the sum over j of "
+        "key_weights[j] times observation[key_columns[c][j]]; the crop with the highest key comes "
+        "first, of equal ones the first in `crops`. Where crop order[i] comes to place i, entry "
+        "axes[name][i][t] along each axis of that name is entry axes[name][order[i]][t] of the "
+        "plain order, and the network's action actions[i][t] is action actions[order[i]][t]; what "
+        "is in no list stays where it is",
+        "key_columns": symmetry.key_columns.tolist(),
+        "key_weights": symmetry.key_weights.tolist(),
+        "axes": {name: parts[:count].tolist() for name, parts in AXIS_PARTS.items()},
+        "actions": ACTION_PARTS[:count].tolist(),
     }
+    columns = [column_order(game, values["axes"], order) for order in permutations(range(count))]
+    if not np.array_equal(columns, symmetry.observation_index):
+        refuse("observation", "the order of the crops does not follow the axes of the blocks")
+    return values
 
 
-def _axes(blocks: Any, index: np.ndarray) -> dict[str, list[int]]:
-    """How one case reorders each kind of axis, read off the table of columns."""
-    orders: dict[str, list[int]] = {}
-    for block in blocks:
-        entries = np.unravel_index(index[block.columns] - block.offset, block.shape)
+def column_order(
+    game: KolkhozGame, axes: dict[str, list[list[int]]], order: tuple[int, ...]
+) -> np.ndarray:
+    """Plain column of each canonical one, ``int64[size]``, where `order` is that of the crops."""
+    columns = []
+    for block in game.observation.blocks:
+        index = np.arange(block.length).reshape(block.shape)
         for axis, name in enumerate(block.axes):
-            along = np.moveaxis(entries[axis].reshape(block.shape), axis, 0)
-            order = along.reshape(block.shape[axis], -1)[:, 0].tolist()
-            if order != list(range(len(order))):
-                orders[name] = order
-    return orders
-
-
-def column_order(blocks: Any, axes: dict[str, list[int]]) -> np.ndarray:
-    """Plain column of each canonical one, ``int64[size]``, from the orders of the axes."""
-    parts = []
-    for block in blocks:
-        columns = block.offset + np.arange(block.length).reshape(block.shape)
-        for axis, name in enumerate(block.axes):
-            if name in axes:
-                columns = columns.take(axes[name], axis=axis)
-        parts.append(columns.ravel())
-    return np.concatenate(parts)
+            along = np.arange(block.shape[axis])
+            for place, part in enumerate(order if name in axes else ()):
+                along[axes[name][place]] = axes[name][part]
+            index = index.take(along, axis=axis)
+        columns.append(block.offset + index.ravel())
+    return np.concatenate(columns)
 
 
 # Reading -------------------------------------------------------------------------------------
@@ -170,7 +167,7 @@ def _check_tables(manifest: dict[str, Any], game: KolkhozGame) -> None:
     for key in ("version", "size", "blocks"):
         if manifest["observation"].get(key) != right["observation"][key]:
             refuse(f"observation.{key}", "not the layout of this lab for these rules")
-    for key in ("case_columns", "cases", "action_index"):
+    for key in ("key_columns", "key_weights", "axes", "actions"):
         if manifest["symmetry"].get(key) != right["symmetry"][key]:
             refuse(f"symmetry.{key}", "not what this lab has for these rules")
 

@@ -1,7 +1,7 @@
 """The network as an ONNX graph: observation and legal moves in, log-probabilities and value out.
 
-The graph is built node by node from operators that every ONNX runtime has. The exchange of the
-trump crop with the first one is inside: inputs and outputs stand in the manifest's plain order.
+The graph is built node by node from operators that every ONNX runtime has. The sorting of the
+crops is inside: inputs and outputs stand in the manifest's plain order.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ OPSET = 17
 IR_VERSION = 8
 #: Operators of the graph; a model with any other is not one of ours.
 OPERATORS = frozenset({
-    "Add", "Cast", "Gather", "GatherElements", "Gemm", "Greater", "LogSoftmax", "Mul", "ReduceMax",
-    "ReduceSum", "Relu", "Reshape", "Sigmoid", "Squeeze", "Unsqueeze", "Where",
+    "Add", "Cast", "Gather", "GatherElements", "Gemm", "Greater", "LogSoftmax", "Mul", "ReduceSum",
+    "Relu", "Reshape", "Sigmoid", "Squeeze", "Unsqueeze", "Where",
 })  # fmt: skip
 _LOWEST = -3.0e38
 
@@ -79,8 +79,7 @@ def make_model(
     logits = graph.linear("policy", hidden, weights)
     if shape.heads == "phase":
         logits = _choose_phase(graph, game, logits)
-    plain = np.argsort(canon.action_index, axis=1)
-    order = graph.add("Gather", graph.constant("action_order", plain), case)
+    order = graph.add("Gather", graph.constant("action_order", canon.action_inverse), case)
     _log_probs(graph, graph.add("GatherElements", logits, order, axis=1))
     if shape.trunk == "separate":
         hidden = _trunk(graph, "value_trunk", shape, weights, inputs)
@@ -108,13 +107,25 @@ def make_model(
 
 
 def _case(graph: _Graph, canon: Canon) -> str:
-    """Which case of the symmetry holds, int64 [batch]."""
-    shown = graph.add("Gather", "observation", graph.constant("case_columns", canon.case_columns),
-                      axis=1)  # fmt: skip
-    flags = graph.add("Greater", shown, graph.constant("zero", np.float32(0)))
-    numbers = np.arange(1, len(canon.case_columns) + 1, dtype=np.float32)
-    marked = graph.add("Mul", graph.add("Cast", flags, to=1), graph.constant("cases", numbers))
-    return graph.add("Cast", graph.add("ReduceMax", marked, axes=[1], keepdims=0), to=7)
+    """Which case of the symmetry holds, int64 [batch]; see `Canon.case`."""
+    parts, length = canon.key_columns.shape
+    columns = graph.constant("key_columns", canon.key_columns.ravel())
+    shown = graph.add("Gather", "observation", columns, axis=1)
+    each = graph.add("Reshape", shown, graph.constant("keys", np.array([-1, parts, length])))
+    # A sum of products, not a product of matrices: some backends round the latter's factors.
+    weights = graph.constant("key_weights", canon.key_weights.astype(np.float32))
+    axis = graph.constant("key_axis", np.array([2]))
+    keys = graph.add("ReduceSum", graph.add("Mul", each, weights), axis, keepdims=0)
+    first, second = (
+        graph.add("Gather", keys, graph.constant(f"pair_{name}", canon.pairs[:, side]), axis=1)
+        for side, name in enumerate(("first", "second"))
+    )
+    exchanged = graph.add("Cast", graph.add("Greater", second, first), to=1)
+    bits = graph.constant("pair_bits", 2.0 ** np.arange(len(canon.pairs), dtype=np.float32))
+    axis = graph.constant("pair_axis", np.array([1]))
+    code = graph.add("ReduceSum", graph.add("Mul", exchanged, bits), axis, keepdims=0)
+    cases = graph.constant("case_of_code", canon.case_of_code)
+    return graph.add("Gather", cases, graph.add("Cast", code, to=7))
 
 
 def _inputs(graph: _Graph, canon: Canon, case: str) -> str:

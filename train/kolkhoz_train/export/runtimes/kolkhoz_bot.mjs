@@ -7,7 +7,7 @@
 //     bot.evaluate(view);                       // { move, moves: [{move, probability, ..}], value }
 //
 // A view is described in FRONT-ENDS.md. Everything about the observation (which block stands where,
-// how it is scaled, what exchanging two crops does) is read from the manifest.
+// how it is scaled, how the crops are sorted) is read from the manifest.
 
 export const FORMAT = "kolkhoz-bundle/1";
 export const VIEW_FORMAT = "kolkhoz-view/1";
@@ -332,56 +332,56 @@ function checkManifest(manifest) {
 }
 
 /** Whatever is used as a size or an index is within its bounds. */
-function checkNumbers({ rules, network, symmetry, observation, actions }) {
+function checkNumbers({ rules, network, symmetry, observation, crops, actions }) {
   const where = "manifest.json";
   whole(object(rules, `${where}: rules`).players, `${where}: rules.players`, 2, 4);
   for (const size of list(network.hidden, `${where}: network.hidden`)) {
     whole(size, `${where}: network.hidden`, 1, 8192);
   }
-  const { case_columns: columns, cases, action_index: order } = object(symmetry, `${where}: symmetry`);
-  for (const column of list(columns, `${where}: symmetry.case_columns`)) {
-    whole(column, `${where}: symmetry.case_columns`, 0, observation.size - 1);
-  }
-  const lengths = {};
-  for (const { axes, shape } of observation.blocks) axes.forEach((name, i) => (lengths[name] = shape[i]));
-  const orders = list(order, `${where}: symmetry`, columns.length + 1).map((entry) => [entry, actions.length]);
-  for (const axes of list(cases, `${where}: symmetry`, columns.length + 1)) {
-    for (const [name, entry] of Object.entries(axes)) orders.push([entry, lengths[name]]);
-  }
-  for (const [entry, length] of orders) {
-    const numbers = [...list(entry, `${where}: symmetry`)].sort((a, b) => a - b);
-    if (numbers.length !== length || numbers.some((number, i) => number !== i)) {
-      refuse(`${where}: symmetry`, "an order is not one of its axis");
+  checkSymmetry(symmetry, observation, list(crops, `${where}: crops`).length, actions.length);
+}
+
+/** Keys of columns that exist; places along axes and among the actions, the same by crop. */
+function checkSymmetry(symmetry, observation, crops, actions) {
+  const where = "manifest.json: symmetry";
+  const { key_columns: columns, key_weights: weights, axes } = object(symmetry, where);
+  for (const weight of list(weights, `${where}.key_weights`)) whole(weight, `${where}.key_weights`, 0, 2 ** 24);
+  for (const entries of list(columns, `${where}.key_columns`, crops)) {
+    for (const column of list(entries, `${where}.key_columns`, weights.length)) {
+      whole(column, `${where}.key_columns`, 0, observation.size - 1);
     }
+  }
+  const lengths = new Map();
+  for (const { axes: names, shape } of observation.blocks) names.forEach((name, i) => lengths.set(name, shape[i]));
+  const lists = [["actions", symmetry.actions, actions]];
+  for (const [name, parts] of Object.entries(object(axes, `${where}.axes`))) {
+    lists.push([`axes.${name.slice(0, 60)}`, parts, lengths.get(name) ?? 0]);
+  }
+  for (const [name, parts, length] of lists) {
+    const field = `${where}.${name}`;
+    const seen = list(parts, field, crops).flatMap((part) => list(part, field, list(parts[0], field).length));
+    for (const entry of seen) whole(entry, field, 0, length - 1);
+    if (new Set(seen).size !== seen.length) refuse(field, "holds an entry twice");
   }
 }
 
-/** Permutation of columns for each trump case: canonical[j] = plain[index[case][j]]. */
-function exchanges(manifest) {
-  return manifest.symmetry.cases.map((axes) => {
-    const index = [];
-    for (const block of manifest.observation.blocks) {
-      let run = [block.offset];
-      block.shape.forEach((length, axis) => {
-        const order = axes[block.axes[axis]] ?? [...Array(length).keys()];
-        run = run.flatMap((start) => order.map((i) => start * length + i - block.offset * (length - 1)));
-      });
-      index.push(...run);
-    }
-    return index;
-  });
+/** Entry of the plain order that comes to each place, with crop order[i] at place i. */
+function put(length, parts, order) {
+  const index = [...Array(length).keys()];
+  order.forEach((crop, place) => parts[place].forEach((to, t) => (index[to] = parts[crop][t])));
+  return index;
 }
 
-/** For each case, the network's input of each plain column; -1 where the network does not see it. */
-function inputsOfColumns(manifest) {
-  const seen = manifest.network.inputs;
-  const columns = manifest.observation.blocks
-    .filter((block) => seen === null || seen.includes(block.name))
-    .flatMap((block) => [...Array(block.length).keys()].map((i) => block.offset + i));
-  return exchanges(manifest).map((index) => {
-    const inputs = new Int32Array(manifest.observation.size).fill(-1);
-    columns.forEach((column, input) => (inputs[index[column]] = input));
-    return inputs;
+/** Plain column of each one of the network's order, the crops being in `order`. */
+function columnsInOrder({ observation, symmetry }, order) {
+  return observation.blocks.flatMap((block) => {
+    let run = [0];
+    block.shape.forEach((length, axis) => {
+      const parts = Object.hasOwn(symmetry.axes, block.axes[axis]) ? symmetry.axes[block.axes[axis]] : null;
+      const along = put(length, parts, parts ? order : []);
+      run = run.flatMap((start) => along.map((i) => start * length + i));
+    });
+    return run.map((i) => block.offset + i);
   });
 }
 
@@ -465,12 +465,16 @@ class Bot {
     this.manifest = manifest;
     const tensors = readTensors(manifest, weights);
     const { hidden, trunk, heads } = manifest.network;
-    this.inputs = inputsOfColumns(manifest);
+    const seen = manifest.network.inputs;
+    this.seen = manifest.observation.blocks
+      .filter((block) => seen === null || seen.includes(block.name))
+      .flatMap((block) => [...Array(block.length).keys()].map((i) => block.offset + i));
+    this.orders = new Map();
     this.scale = manifest.observation.blocks.flatMap(({ scale, length }) => {
       const one = Array.isArray(scale) ? scale : [scale];
       return [...Array(length).keys()].map((i) => one[i % one.length]);
     });
-    const width = Math.max(...this.inputs[0]) + 1;
+    const width = this.seen.length;
     const stack = (name) => hidden.map((_, i) => makeLayer(tensors, `${name}.${i}`, i ? hidden[i - 1] : width));
     this.trunk = stack("trunk");
     this.valueTrunk = trunk === "separate" ? stack("value_trunk") : null;
@@ -490,15 +494,14 @@ class Bot {
 
   /** Unmasked logits by action number and the value, from an observation. */
   run(observation) {
-    const { case_columns: columns, action_index: actions } = this.manifest.symmetry;
-    const exchange = columns.findIndex((column) => observation[column] > 0) + 1;
-    const hidden = this.#hidden(this.trunk, observation, exchange);
+    const { inputs, actions } = this.#order(observation);
+    const hidden = this.#hidden(this.trunk, observation, inputs);
     const all = runLayer(this.policy, hidden);
     const count = this.manifest.actions.length;
     const first = this.byPhase ? count * this.#phase(observation) : 0;
     const logits = new Float64Array(count);
-    for (let j = 0; j < count; j++) logits[actions[exchange][j]] = all[first + j];
-    const last = this.valueTrunk ? this.#hidden(this.valueTrunk, observation, exchange) : hidden;
+    for (let j = 0; j < count; j++) logits[actions[j]] = all[first + j];
+    const last = this.valueTrunk ? this.#hidden(this.valueTrunk, observation, inputs) : hidden;
     return { logits, value: runLayer(this.value, last)[0] };
   }
 
@@ -507,9 +510,23 @@ class Bot {
     return Math.max(observation.subarray(block.offset, block.offset + block.length).indexOf(1), 0);
   }
 
-  #hidden(layers, observation, exchange) {
+  /** With the crops sorted: the input of each plain column (-1 not seen), the action of each output. */
+  #order(observation) {
+    const { key_columns: columns, key_weights: weights, actions } = this.manifest.symmetry;
+    const keys = columns.map((entries) => weights.reduce((sum, weight, j) => sum + weight * observation[entries[j]], 0));
+    const order = [...keys.keys()].sort((a, b) => keys[b] - keys[a] || a - b);
+    const name = order.join();
+    if (!this.orders.has(name)) {
+      const index = columnsInOrder(this.manifest, order);
+      const inputs = new Int32Array(index.length).fill(-1);
+      this.seen.forEach((column, input) => (inputs[index[column]] = input));
+      this.orders.set(name, { inputs, actions: put(this.manifest.actions.length, actions, order) });
+    }
+    return this.orders.get(name);
+  }
+
+  #hidden(layers, observation, inputs) {
     const act = ACTIVATIONS[this.manifest.network.activation];
-    const inputs = this.inputs[exchange];
     let sum = Float64Array.from(layers[0].bias);
     for (let column = 0; column < observation.length; column++) {
       const value = observation[column];

@@ -8,7 +8,7 @@
     bot.evaluate(view)                       # {"move": .., "moves": [..], "value": ..}
 
 A view is described in FRONT-ENDS.md. Everything about the observation (which block stands where,
-how it is scaled, what exchanging two crops does) is read from the manifest.
+how it is scaled, how the crops are sorted) is read from the manifest.
 """
 
 # ruff: noqa: B905 (zip has no `strict` in the older Pythons that this runs on)
@@ -461,36 +461,58 @@ def _check_manifest(manifest: Any) -> None:
 
 def _check_numbers(manifest: dict[str, Any]) -> None:
     """Whatever is used as a size or an index is within its bounds."""
-    where, observation = "manifest.json", manifest["observation"]
+    where = "manifest.json"
     _whole(manifest["rules"]["players"], f"{where}: rules.players", 2, 4)
     for size in _list(manifest["network"]["hidden"], f"{where}: network.hidden"):
         _whole(size, f"{where}: network.hidden", 1, 8192)
-    symmetry, actions = manifest["symmetry"], len(manifest["actions"])
-    for column in symmetry["case_columns"]:
-        _whole(column, f"{where}: symmetry.case_columns", 0, observation["size"] - 1)
+    _check_symmetry(manifest)
+
+
+def _check_symmetry(manifest: dict[str, Any]) -> None:
+    """Keys of columns that exist; places along axes and among the actions, the same by crop."""
+    where, observation = "manifest.json: symmetry", manifest["observation"]
+    symmetry, crops = _object(manifest["symmetry"], where), len(manifest["crops"])
+    weights = _list(symmetry["key_weights"], f"{where}.key_weights")
+    for weight in weights:
+        _whole(weight, f"{where}.key_weights", 0, 2**24)
+    for columns in _list(symmetry["key_columns"], f"{where}.key_columns", crops):
+        for column in _list(columns, f"{where}.key_columns", len(weights)):
+            _whole(column, f"{where}.key_columns", 0, observation["size"] - 1)
     lengths = {
         name: length
         for block in observation["blocks"]
         for name, length in zip(block["axes"], block["shape"])
     }
-    orders = [(order, actions) for order in symmetry["action_index"]]
-    orders += [(axes[name], lengths[name]) for axes in symmetry["cases"] for name in axes]
-    for order, length in orders:
-        if sorted(order) != list(range(length)):
-            _refuse(f"{where}: symmetry", "an order is not one of its axis")
-    cases = len(symmetry["case_columns"]) + 1
-    if not len(symmetry["cases"]) == len(symmetry["action_index"]) == cases:
-        _refuse(f"{where}: symmetry", "its cases do not fit each other")
+    lists = [("actions", symmetry["actions"], len(manifest["actions"]))]
+    for name, parts in _object(symmetry["axes"], f"{where}.axes").items():
+        lists.append((f"axes.{_short(name)}", parts, lengths.get(name, 0)))
+    for field, parts, length in lists:
+        field, seen = f"{where}.{field}", []
+        for part in _list(parts, field, crops):
+            seen += _list(part, field, len(parts[0]))
+        for entry in seen:
+            _whole(entry, field, 0, length - 1)
+        if len(set(seen)) != len(seen):
+            _refuse(field, "holds an entry twice")
 
 
-def _exchanged(manifest: dict[str, Any], axes: dict[str, list[int]]) -> list[int]:
-    """Columns of one trump case: canonical[j] = plain[index[j]]."""
-    index = []
+def _put(length: int, parts: list[list[int]], order: tuple[int, ...]) -> list[int]:
+    """Entry of the plain order that comes to each place, with crop order[i] at place i."""
+    index = list(range(length))
+    for place, crop in enumerate(order):
+        for to, entry in zip(parts[place], parts[crop]):
+            index[to] = entry
+    return index
+
+
+def _columns(manifest: dict[str, Any], order: tuple[int, ...]) -> list[int]:
+    """Plain column of each one of the network's order, the crops being in `order`."""
+    axes, index = manifest["symmetry"]["axes"], []
     for block in manifest["observation"]["blocks"]:
         run = [0]
         for name, length in zip(block["axes"], block["shape"]):
-            order = axes.get(name, range(length))
-            run = [start * length + i for start in run for i in order]
+            along = _put(length, axes[name], order) if name in axes else range(length)
+            run = [start * length + i for start in run for i in along]
         index += [block["offset"] + i for i in run]
     return index
 
@@ -545,10 +567,8 @@ class Bot:
             column for block in blocks if seen is None or block["name"] in seen
             for column in range(block["offset"], block["offset"] + block["length"])
         ]  # fmt: skip
-        self._inputs = []
-        for axes in manifest["symmetry"]["cases"]:
-            index = _exchanged(manifest, axes)
-            self._inputs.append({index[column]: number for number, column in enumerate(columns)})
+        self._seen = columns
+        self._orders: dict[tuple[int, ...], tuple[dict[int, int], list[int]]] = {}
         scale = [
             entry for block in blocks
             for entry in itertools.islice(itertools.cycle(
@@ -599,10 +619,7 @@ class Bot:
 
     def run(self, observation: bytes | bytearray) -> tuple[list[float], float]:
         """Unmasked logits by action number and the value, from an observation."""
-        symmetry = self.manifest["symmetry"]
-        shown = [i for i, column in enumerate(symmetry["case_columns"], 1) if observation[column]]
-        case = shown[0] if shown else 0
-        inputs = self._inputs[case]
+        inputs, actions = self._order(observation)
         pairs = [
             (inputs[column], value)
             for column, value in enumerate(observation)
@@ -612,10 +629,26 @@ class Bot:
         phase = max(observation[self._phase].find(1), 0) if len(self._policies) > 1 else 0
         canonical = self._policies[phase].run_floats(hidden)
         logits = [0.0] * len(canonical)
-        for action, logit in zip(symmetry["action_index"][case], canonical):
+        for action, logit in zip(actions, canonical):
             logits[action] = logit
         last = self._hidden(self._value_trunk, pairs) if self._value_trunk else hidden
         return logits, self._value.run_floats(last)[0]
+
+    def _order(self, observation: bytes | bytearray) -> tuple[dict[int, int], list[int]]:
+        """With the crops sorted: the input of each plain column seen, the action of each output."""
+        symmetry = self.manifest["symmetry"]
+        weights = symmetry["key_weights"]
+        keys = [
+            sum(weight * observation[column] for weight, column in zip(weights, columns))
+            for columns in symmetry["key_columns"]
+        ]
+        order = tuple(sorted(range(len(keys)), key=keys.__getitem__, reverse=True))
+        if order not in self._orders:
+            index = _columns(self.manifest, order)
+            inputs = {index[column]: number for number, column in enumerate(self._seen)}
+            actions = _put(len(self._actions), symmetry["actions"], order)
+            self._orders[order] = inputs, actions
+        return self._orders[order]
 
     def _hidden(self, layers: list[_Layer], pairs: list[tuple[int, int]]) -> list[float]:
         values = self._act(layers[0].run(pairs, 1.0))
