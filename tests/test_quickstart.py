@@ -63,6 +63,16 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_stopped_run_of_sb3_begins_anew_elsewhere(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    record = {"finished": False, "config": {"algorithm": {"name": "sb3_maskable_ppo"}}}
+    (folder / "run.json").write_text(json.dumps(record))
+    assert quickstart.next_folder(folder) == tmp_path / "run-2"
+    (folder / "run.json").write_text(json.dumps(record | {"finished": True}))
+    assert quickstart.next_folder(folder) == folder
+
+
 @pytest.mark.parametrize(("low", "status"), [(0.26, 0), (0.25, 1), (0.2, 1)])
 def test_the_verdict_needs_the_whole_interval_above_par(
     low: float, status: int, capsys: pytest.CaptureFixture[str]

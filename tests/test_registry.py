@@ -88,6 +88,7 @@ def test_an_undeclared_factory_gets_plain_values() -> None:
         ("test_registry:Tuned", "option 'goal' is missing: what it wants"),
         ("test_registry:Tuned:goal=x,depth=two", "option depth=two should be a whole number"),
         ("test_registry:Tuned:goal=x,depth=0", "option depth=0 should be at least 1"),
+        ("search:worlds=20001", "option worlds=20001 should be at most 20000"),
         ("test_registry:Tuned:goal=x,share=half", "option share=half should be a finite num"),
         ("test_registry:Tuned:goal=x,loud=maybe", "option loud=maybe should be true or false"),
         ("test_registry:Tuned:goal=x,style=odd", "style=odd should be one of: calm, bold"),

@@ -141,6 +141,22 @@ def test_ctrl_c_saves_and_says_how_to_go_on(whole: Path, tmp_path: Path) -> None
     assert weights(folder) == weights(whole)
 
 
+@pytest.mark.slow
+def test_ctrl_c_before_the_first_batch_is_not_lost(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    process = start(folder)
+    # The line is written when the folder is there; torch and the network are still to come.
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("training ")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"go on with: kolkhoz train --resume {folder}" in " ".join(out.split())
+    assert "Traceback" not in err
+    resume_run(folder, quiet())
+    assert weights(folder) == weights(whole)
+
+
 def test_a_run_that_diverges_says_so_and_spoils_nothing(tmp_path: Path) -> None:
     algorithm = {"games": 16, "minibatch": 64, "learning_rate": 1e30, "max_gradient": 1e30}
     with pytest.raises(KolkhozError, match=r"diverged in batch 1 .*lower algorithm.learning_rate"):

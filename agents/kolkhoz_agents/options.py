@@ -103,6 +103,10 @@ def _convert(text: str, option: Option, where: str) -> Any:
         raise AgentError(
             f"{where}: option {option.name}={text} should be at least {option.minimum:g}"
         )
+    if option.maximum is not None and not value <= option.maximum:
+        raise AgentError(
+            f"{where}: option {option.name}={text} should be at most {option.maximum:g}"
+        )
     return value
 
 

@@ -320,6 +320,7 @@ class Option:
     help: str
     choices: tuple[Any, ...] = ()
     minimum: float | None = None
+    maximum: float | None = None
     required: bool = False
 
 

@@ -35,6 +35,8 @@ FEW_ROWS = 128
 """Fewer take hardly less time."""
 BATCH, MOST = 128, 512
 """Decisions that suit one call; so many if few worlds are drawn for each."""
+MOST_WORLDS = 20_000
+"""Worlds that a decision may ask for: with all its moves they must fit into memory."""
 LEAST_PRIOR = -10.0
 CALL_SECONDS = 60.0
 """Time that one call should take at most."""
@@ -168,7 +170,14 @@ class SearchAgent:
         horizon = "year" if staged else "game"
         return (
             Option("ms", float, 100.0, "milliseconds a decision", minimum=1),
-            Option("worlds", int, 0, "worlds for each move instead: repeatable", minimum=0),
+            Option(
+                "worlds",
+                int,
+                0,
+                "worlds for each move instead: repeatable",
+                minimum=0,
+                maximum=MOST_WORLDS,
+            ),
             Option("rollout", str, rollout, "who plays on: heuristic, random or a bot"),
             Option("horizon", str, horizon, "play on to the end of", choices=("year", "game")),
             Option("prior", float, 0.01, "weight of the rollout agent's own judgement", minimum=0),

@@ -12,6 +12,7 @@ from .checks import check_config
 from .config_messages import Source
 from .config_model import ConfigError, Sb3Part, TrainingConfig
 from .run_folder import CONFIG, RunFolder
+from .stopping import StopRequest
 
 
 def new_run(config: TrainingConfig, folder: Path, origin: str, console: Console) -> RunFolder:
@@ -61,19 +62,21 @@ def _train(config: TrainingConfig, run: RunFolder, console: Console, *, resume: 
 
         train_sb3(config, run, console)
         return
-    from .trainer import Trainer
-    from .watch import Bar, Board
+    # From here on: an interrupt in the seconds that torch takes to load could get lost in there.
+    with StopRequest() as stop:
+        from .trainer import Trainer
+        from .watch import Bar, Board
 
-    trainer = Trainer(config, run, resume=resume)
-    if resume:
-        trainer.resume(lambda text: console.print(f"kolkhoz: {text}", highlight=False))
-    board = Board(run.logs, purge_after=trainer.progress.learned if run.logs.exists() else None)
-    try:
-        with Bar(console) as bar:
-            watchers: list[Callable[..., None]] = [bar.show, board.show]
-            trainer.train(watchers, bar.say, board.measured)
-    finally:
-        board.close()
+        trainer = Trainer(config, run, resume=resume)
+        if resume:
+            trainer.resume(lambda text: console.print(f"kolkhoz: {text}", highlight=False))
+        board = Board(run.logs, purge_after=trainer.progress.learned if run.logs.exists() else None)
+        try:
+            with Bar(console) as bar:
+                watchers: list[Callable[..., None]] = [bar.show, board.show]
+                trainer.train(watchers, bar.say, board.measured, stop)
+        finally:
+            board.close()
 
 
 def free_folder(stem: str, parent: Path = Path("runs")) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -171,15 +172,17 @@ class Trainer:
         watchers: Sequence[Callable[[Report], None]] = (),
         say: Callable[[str], None] = print,
         measured: Tell | None = None,
+        stop: StopRequest | None = None,
     ) -> None:
         """Train until the budget is used; each of `watchers` is told about every batch.
 
         On Ctrl-C (or a request to terminate) the batch in hand is finished and a checkpoint saved;
-        then KeyboardInterrupt is raised. A second Ctrl-C stops at once.
+        then KeyboardInterrupt is raised. A second Ctrl-C stops at once. `stop` is a request that
+        is listening already.
         """
         saves = Cadence(self.config.checkpoint.every_minutes, self.progress.seconds)
         measures = Cadence(self.config.evaluation.every_minutes, self.progress.seconds)
-        with StopRequest() as stop:
+        with nullcontext(stop) if stop is not None else StopRequest() as stop:
             while self.fraction() < 1:
                 self._batch(watchers)
                 if stop.asked:

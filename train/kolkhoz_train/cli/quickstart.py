@@ -82,9 +82,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def next_folder(folder: Path) -> Path:
-    """`folder`, or the first of folder-2, folder-3, ... that is not complete yet."""
+    """`folder`, or the first of folder-2, folder-3, ... in which there is something left to do."""
     candidate, number = folder, 1
-    while (candidate / "quickstart.done").exists():
+    while (candidate / "quickstart.done").exists() or is_lost(candidate):
         number += 1
         candidate = folder.with_name(f"{folder.name}-{number}")
     return candidate
@@ -97,6 +97,16 @@ def is_trained(folder: Path) -> bool:
     except (OSError, ValueError):
         return False
     return bool(state.get("finished")) and (folder / "bot" / "bot.json").exists()
+
+
+def is_lost(folder: Path) -> bool:
+    """Whether the run in `folder` was stopped and is one of SB3's, which can't go on."""
+    try:
+        state = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        algorithm = state["config"]["algorithm"]["name"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return not state.get("finished") and algorithm == "sb3_maskable_ppo"
 
 
 def train_command(folder: Path, config: str, settings: list[str]) -> list[str]:

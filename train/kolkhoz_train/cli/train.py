@@ -80,11 +80,11 @@ def run(args: argparse.Namespace) -> int:
     folder = args.resume or args.run_dir or train.free_folder(Path(args.config or "").stem)
     if config is not None:
         done = train.begin_run(config, folder, Source(args.config, tuple(args.settings)))
-        say(f"training {args.config} in {folder}")
     try:
         if config is None:
             done = train.resume_run(args.resume, console)
         else:
+            say(f"training {args.config} in {folder}")
             train.train_run(config, done, console)
     except KeyboardInterrupt:
         if config is not None and config.algorithm.name != "ppo":
