@@ -76,8 +76,8 @@ def test_tables_from_measured_files(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name, command in measures.items():
         assert main([*shlex.split(command), "--json", str(tmp_path / f"{name}.json")]) == 0
     kinds = {
-        "duel": ["head-to-head", "short", "statistics", "commands"],
-        "ladder": ["matrix", "ratings", "commands"],
+        "duel": ["head-to-head", "short", "statistics", "commands", "cross"],
+        "ladder": ["matrix", "cross", "ratings", "commands"],
         "speed": ["engine", "engine-time", "rates", "time-shares", "machine", "commands"],
     }
     page = "".join(

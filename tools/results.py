@@ -138,6 +138,31 @@ def matrix(results: list[tuple[str, Result]]) -> str:
     return text
 
 
+def cross(results: list[tuple[str, Result]]) -> str:
+    """The win shares of many results in one table: one agent of the row, copies of the column's.
+
+    Agents are in the order in which they first appear. Of two results of a pairing the first counts.
+    """
+    cells: dict[tuple[str, str], list[float]] = {}
+    for _, result in results:
+        if "matrix" in result:
+            for agent, row in zip(result["agents"], result["matrix"], strict=True):
+                for other, cell in zip(result["agents"], row, strict=True):
+                    if cell is not None:
+                        cells.setdefault((agent, other), cell)
+        for line in result.get("tables", []):
+            if "matrix" not in result:
+                cells.setdefault((line["agent"], line["against"]), line["win_share"])
+    agents = list(dict.fromkeys(name for pair in cells for name in pair))
+    against = [name for name in agents if any(other == name for _, other in cells)]
+    others = results[0][1]["players"] - 1 if results else 0
+    rows = []
+    for agent in agents:
+        shares = [cells.get((agent, other)) for other in against]
+        rows.append([f"`{agent}`", *("" if cell is None else share(cell) for cell in shares)])
+    return table(["one \\ against", *(f"{others} × `{name}`" for name in against)], rows)
+
+
 def ratings(results: list[tuple[str, Result]]) -> str:
     """Ratings of a tournament, for display."""
     rows = []
@@ -251,7 +276,7 @@ def ablations(results: list[tuple[str, Result]]) -> str:
 
 KINDS: dict[str, Callable[[list[tuple[str, Result]]], str]] = {
     "head-to-head": head_to_head, "short": short, "ceiling": ceiling, "matrix": matrix,
-    "ratings": ratings, "statistics": statistics, "commands": how, "engine": engine,
+    "cross": cross, "ratings": ratings, "statistics": statistics, "commands": how, "engine": engine,
     "engine-time": engine_time, "rates": rates, "time-shares": time_shares, "machine": machine,
     "ablations": ablations,
 }  # fmt: skip
