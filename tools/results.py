@@ -141,7 +141,8 @@ def matrix(results: list[tuple[str, Result]]) -> str:
 def cross(results: list[tuple[str, Result]]) -> str:
     """The win shares of many results in one table: one agent of the row, copies of the column's.
 
-    Agents are in the order in which they first appear. Of two results of a pairing the first counts.
+    Agents are in the order in which they first appear; of two results of a pairing the first
+    counts.
     """
     cells: dict[tuple[str, str], list[float]] = {}
     for _, result in results:
