@@ -57,6 +57,21 @@ RANK = np.array([c % 13 + 1 for c in range(52)] + [0, 0, 0], dtype=np.int8)
 #: ``int8[55]``: crop by card; :data:`NO_CROP` for the Saboteur and for no or a hidden card.
 CROP = np.array([c // 13 for c in range(52)] + [NO_CROP] * 3, dtype=np.int8)
 
+
+
+def _codes() -> NDArray[np.uint64]:
+    codes = np.zeros((NUM_CARDS + 2, 8), dtype=np.uint8)
+    codes[np.arange(52), CROP[:52]] = 1
+    codes[SABOTEUR, NO_CROP] = 1
+    codes[:, 5] = RANK
+    codes[:NUM_CARDS, 6] = 1
+    codes[-2, 6:] = 1
+    return codes.view(np.uint64)[:, 0]
+
+
+#: ``uint64[55]``, eight octets each: cards as observations show them; -1 no card, -2 a hidden one.
+CODE = _codes()
+
 _CARD_NAMES = [f"{crop}{rank}" for crop in CROPS for rank in range(1, 14)] + ["X0"]
 _ACTION_NAMES = [*_CARD_NAMES, *CROPS, "pass"]
 _CARD_NUMBERS = {name: number for number, name in enumerate(_CARD_NAMES)}

@@ -98,7 +98,7 @@ def workers_deck(state: State, rows: Int64, rules: Rules) -> UInt64:
     Every card of the game that is in no Plot, Cellar, reward pile or the North.
     """
     held = union(state.plots[rows]) | state.north[rows]
-    held |= union(BIT[state.cellars[rows].reshape(rows.size, -1)])
+    held |= union(state.in_cellar[rows])
     ahead = np.arange(5) >= (state.year[rows, None] - 1)
     piles = np.where(ahead[:, None, :], state.piles[rows], EMPTY)
     held |= union(BIT[piles.reshape(rows.size, -1)])

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from kolkhoz_env.cards import (
     ALL_CARDS,
-    BIT,
     CROP_ACTION,
     CROP_BITS,
     NUM_ACTIONS,
     PASS,
     SABOTEUR_BIT,
     U64,
-    union,
 )
 from kolkhoz_env.rules import ASSIGN, REQUISITION, SWAP_GIVE, SWAP_TAKE, TRUMP, Rules
 from kolkhoz_env.state import Bool, Int64, State, UInt64
@@ -55,7 +53,7 @@ def legal_actions(state: State, rules: Rules, rows: Int64 | None = None) -> UInt
         if rare == TRUMP:
             legal[there] = U64(crops << CROP_ACTION)
         elif rare == SWAP_TAKE:
-            own = state.plots[game, actor] | union(BIT[state.cellars[game, actor]])
+            own = state.plots[game, actor] | state.in_cellar[game, actor]
             legal[there] = own | _PASS_BIT
         elif rare == SWAP_GIVE:
             legal[there] = hand[there]

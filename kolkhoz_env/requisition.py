@@ -6,15 +6,16 @@ import numpy as np
 
 from kolkhoz_env.cards import (
     BIT,
+    CODE,
     CROP_BITS,
     NUM_CARDS,
     RANK,
     RANK_BITS,
-    SABOTEUR_BIT,
+    SABOTEUR,
     U64,
     single_card,
-    union,
 )
+from kolkhoz_env.derived import show
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import (
     COUNTER,
@@ -56,7 +57,7 @@ for _card in range(NUM_CARDS):
 
 def holdings(state: State, rows: Int64) -> UInt64:
     """Plot and Cellar of each seat together, ``uint64[n, P]``."""
-    return state.plots[rows] | union(BIT[state.cellars[rows]])
+    return state.plots.take(rows, axis=0) | state.in_cellar.take(rows, axis=0)
 
 
 def bank(state: State, rows: Int64) -> None:
@@ -64,12 +65,16 @@ def bank(state: State, rows: Int64) -> None:
     hands = state.hands[rows]
     place = state.year[rows] - 1
     cards = single_card(hands)
+    state.in_cellar[rows] |= hands
     state.cellars[rows, :, place] = cards
+    state.cellar_codes[rows, :, place] = CODE[cards]
     facts = PLACE_FILLED[state.voids[rows]]
     facts[:, :, PLACE_SINCE] = state.year[rows, None]
     known = state.known[rows]
     facts[:, :, PLACE_PUBLIC] = known != EMPTY
-    state.faces[rows, :, place] = np.where(known != EMPTY, known, HIDDEN)
+    faces = np.where(known != EMPTY, known, np.int8(HIDDEN))
+    state.faces[rows, :, place] = faces
+    state.face_codes[rows, :, place] = CODE[faces]
     state.places[rows, :, place] = facts
     state.totals[rows, :, COUNTER["banked_ranks"]] += RANK[cards]
     state.hands[rows] = 0
@@ -79,7 +84,7 @@ def bank(state: State, rows: Int64) -> None:
 def identify_failed_fields(state: State, rows: Int64, rules: Rules) -> None:
     """Find the failed fields and whom they expose: Medal holders, or all others than a Hero."""
     short = state.hours[rows] < rules.field_quota
-    sabotaged = (state.fields[rows] & SABOTEUR_BIT) != 0
+    sabotaged = state.fields[rows, :, SABOTEUR] == 1
     failed = (short | sabotaged)[:, : rules.crops]
     state.failed[rows] = failed @ (1 << np.arange(rules.crops, dtype=np.uint8))
     medals = state.medals[rows]
@@ -137,7 +142,7 @@ def inspect(state: State, rows: Int64) -> Bool:
     # From here on pairs of a game and an inspected seat.
     game, seat = np.nonzero(inspected)
     at = rows[game] * players + seat
-    held = state.plots.ravel()[at] | union(BIT[state.cellars.reshape(-1, 5)[at]])
+    held = state.plots.ravel()[at] | state.in_cellar.ravel()[at]
     pool = held & ELIGIBLE[state.failed[rows[game]]]
     sure, tied, to_choose, lowest = cutoff(pool, quota[game])
 
@@ -181,19 +186,20 @@ def _send_north(state: State, at: Int64, send: UInt64) -> None:
     losing = np.flatnonzero(send)
     at, send = at[losing], send[losing]
     state.plots.ravel()[at] &= ~send
-    cellars = state.cellars.reshape(-1, 5)
-    held = cellars[at]
-    gone = (BIT[held] & send[:, None]) != 0
-    held[gone] = EMPTY
-    cellars[at] = held
-    faces = state.faces.reshape(-1, 5)
-    faces[at] = np.where(gone, np.int8(EMPTY), faces[at])
-    places = state.places.view(np.uint64).reshape(-1, 5)
-    places[at] = np.where(gone, U64(0), places[at])
+    state.in_cellar.ravel()[at] &= ~send
+    held = BIT[state.cellars.reshape(-1, 5).take(at, axis=0)]
+    losing, place = ((held & send[:, None]) != 0).nonzero()
+    gone = at[losing] * 5 + place
+    state.cellars.ravel()[gone] = EMPTY
+    state.cellar_codes.ravel()[gone] = 0
+    state.faces.ravel()[gone] = EMPTY
+    state.face_codes.ravel()[gone] = 0
+    state.places.view(np.uint64).ravel()[gone] = 0
 
     games = at // state.players
     np.bitwise_or.at(state.north, games, send)
-    np.bitwise_or.at(state.seen.ravel(), games * 5 + state.year[games] - 1, send)
+    # What lay in a Plot was seen in this year before.
+    show(state, games[losing], single_card(held[losing, place]).astype(np.int64))
     totals = state.totals.reshape(-1, state.totals.shape[2])
     totals[at, COUNTER["cards_north"]] += np.bitwise_count(send)
     totals[at, COUNTER["ranks_north"]] += ranks_of(send)

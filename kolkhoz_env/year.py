@@ -16,18 +16,21 @@ from numpy.typing import NDArray
 
 from kolkhoz_env.cards import (
     BIT,
+    CODE,
     CROP,
     CROP_ACTION,
     CROP_BITS,
     NO_CROP,
+    NUM_CARDS,
     NUM_CROPS,
     PASS,
     RANK,
-    SABOTEUR_BIT,
+    SABOTEUR,
     single_card,
     union,
 )
 from kolkhoz_env.deal import Dealer, first_planners, hashed_deal, reward_piles
+from kolkhoz_env.derived import show
 from kolkhoz_env.requisition import PLACE_FILLED, bank, identify_failed_fields, inspect, send_chosen
 from kolkhoz_env.rules import (
     ASSIGN,
@@ -48,6 +51,7 @@ from kolkhoz_env.state import (
     SWAP_CELLAR,
     SWAP_PASS,
     SWAP_PLOT,
+    Bool,
     Int8,
     Int64,
     State,
@@ -94,7 +98,9 @@ def set_up(
     state.decision[rows] = 0
     for zone in (state.hands, state.dealt, state.plots, state.north, state.seen):
         zone[rows] = 0
-    for counter in (state.places, state.revealed, state.totals):
+    for banked in (state.in_cellar, state.cellar_codes, state.face_codes, state.places):
+        banked[rows] = 0
+    for counter in (state.last_seen, state.revealed, state.totals):
         counter[rows] = 0
     state.cellars[rows] = EMPTY
     state.faces[rows] = EMPTY
@@ -139,6 +145,10 @@ def _deal(state: State, rows: Int64, course: Course, famine: bool) -> None:
     public |= union(state.plots[rows])
     public |= union(BIT[state.faces[rows].reshape(rows.size, -1)])
     state.seen[rows, year - 1] = public
+    seen = np.unpackbits((hands | public[:, None]).view(np.uint8), bitorder="little")
+    seen = seen.reshape(rows.size, state.players, 64)[:, :, :NUM_CARDS]
+    last_seen = state.last_seen.take(rows, axis=0)
+    state.last_seen[rows] = np.maximum(last_seen, seen * year.view(np.uint8)[:, None, None])
     if famine:
         _begin_swaps(state, rows, course.rules)
     else:
@@ -169,7 +179,7 @@ def _next_swap(state: State, rows: Int64) -> None:
         return
     order = np.arange(state.players)
     seats = (state.planner[rows, None] + 1 + order) % state.players
-    holds = (state.plots[rows] != 0) | (state.cellars[rows] != EMPTY).any(axis=2)
+    holds = (state.plots[rows] | state.in_cellar[rows]) != 0
     waiting = np.take_along_axis(holds, seats, axis=1) & (order >= state.cursor[rows, None])
     found = waiting.any(axis=1)
     first = waiting.argmax(axis=1)
@@ -211,15 +221,19 @@ def swap_give(state: State, rows: Int64, actions: Int64, course: Course) -> None
     r, s = rows[plot], seats[plot]
     state.plots[r, s] ^= BIT[actions[plot]] | BIT[taken[plot]]
     state.known[r, s] = taken[plot]
-    state.seen[r, state.year[r] - 1] |= BIT[actions[plot]]
+    show(state, r, actions[plot])
 
     r, s = rows[~plot], seats[~plot]
     place = state.swaps[r, s] - SWAP_CELLAR
     # A card whose face was known in the Cellar is known in the hand.
     public = state.faces[r, s, place] >= 0
     state.known[r[public], s[public]] = taken[~plot][public]
-    state.cellars[r, s, place] = actions[~plot]
+    given = actions[~plot]
+    state.in_cellar[r, s] ^= BIT[given] | BIT[taken[~plot]]
+    state.cellars[r, s, place] = given
+    state.cellar_codes[r, s, place] = CODE[given]
     state.faces[r, s, place] = HIDDEN
+    state.face_codes[r, s, place] = CODE[HIDDEN]
     state.places[r, s, place] = PLACE_FILLED[0]
     state.places[r, s, place, PLACE_SWAPPED] = 1
     state.places[r, s, place, PLACE_SINCE] = state.year[r]
@@ -259,7 +273,13 @@ def play_card(state: State, rows: Int64, actions: Int64, course: Course) -> None
     shown = at_seat[state.known.ravel()[at_seat] == actions]
     state.known.ravel()[shown] = EMPTY
     state.trick.ravel()[rows * players + size] = actions
-    state.seen.ravel()[rows * 5 + (state.year[rows] - 1)] |= bit
+    year = state.year[rows]
+    state.seen.ravel()[rows * 5 + (year - 1)] |= bit
+    last_seen = state.last_seen.ravel()
+    stamp = rows * (players * NUM_CARDS) + actions
+    for _ in range(players):
+        last_seen[stamp] = year
+        stamp += NUM_CARDS
     state.crops[rows] |= CROP_SET[actions]
 
     led, crop = state.led[rows], CROP[actions]
@@ -296,7 +316,8 @@ def assign_card(state: State, rows: Int64, actions: Int64, course: Course) -> No
     place = state.assigned[rows]
     card = state.trick.ravel()[rows * players + place]
     crops = actions - CROP_ACTION
-    _work(state, rows, crops, BIT[card], RANK[card], course)
+    state.fields.ravel()[(rows * NUM_CROPS + crops) * NUM_CARDS + card] = 1
+    _work(state, rows, crops, card == SABOTEUR, RANK[card], course)
     place = place + 1
     state.assigned[rows] = place
     finished = rows[place == players]
@@ -310,25 +331,27 @@ def assign_rest(state: State, rows: Int64, actions: Int64, course: Course) -> No
     The same as so many calls of :func:`assign_card`, in one step.
     """
     left = np.arange(state.players) >= state.assigned[rows, None]
-    cards = np.where(left, state.trick[rows], EMPTY)
+    cards = state.trick.take(rows, axis=0)
     state.decision[rows] += left.sum(axis=1, dtype=np.int32)
-    ranks = RANK[cards].sum(axis=1, dtype=np.int16)
-    _work(state, rows, actions - CROP_ACTION, union(BIT[cards]), ranks, course)
+    crops = actions - CROP_ACTION
+    game, place = left.nonzero()
+    state.fields[rows[game], crops[game], cards[game, place]] = 1
+    ranks = (RANK[cards] * left).sum(axis=1, dtype=np.int16)
+    _work(state, rows, crops, ((cards == SABOTEUR) & left).any(axis=1), ranks, course)
     _finish_trick(state, rows, course)
 
 
 def _work(
-    state: State, rows: Int64, crops: Int64, cards: UInt64, ranks: NDArray[Any], course: Course
+    state: State, rows: Int64, crops: Int64, sabotage: Bool, ranks: NDArray[Any], course: Course
 ) -> None:
-    """Put cards (a zone and its summed rank a row) to work on a field; pay its reward if due."""
+    """Count the ranks of Workers as hours of a field; pay its reward if due."""
     at_field = rows * NUM_CROPS + crops
-    state.fields.ravel()[at_field] |= cards
     hours = state.hours.ravel()[at_field] + ranks
     state.hours.ravel()[at_field] = hours
     met = np.flatnonzero(hours >= course.rules.field_quota)
     if met.size:
         _claim_rewards(state, rows[met], crops[met])
-    sabotaged = rows[(cards & SABOTEUR_BIT) != 0]
+    sabotaged = rows[sabotage]
     if sabotaged.size:
         state.totals[sabotaged, state.seat[sabotaged], COUNTER["saboteurs"]] += 1
 

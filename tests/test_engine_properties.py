@@ -11,6 +11,7 @@ from kolkhoz_tools import chosen_by_hash, flat, random_rules, zones
 
 from kolkhoz_env.cards import CROPS, names_in
 from kolkhoz_env.deal import hashed_deal, workers_deck
+from kolkhoz_env.derived import derive
 from kolkhoz_env.rules import ASSIGN, Rules
 from kolkhoz_env.state import State
 from kolkhoz_env.vector import VectorKolkhoz
@@ -31,12 +32,18 @@ def copy(state: State) -> State:
 
 
 def assert_sound(table: VectorKolkhoz) -> None:
-    """Cards, masks, Medals, hours and scores of every game of a table fit together."""
+    """Cards, masks, Medals, hours and scores of every game of a table fit together.
+
+    So do the arrays that follow from others.
+    """
     state, rules = table.state, table.rules
     mask, outcome = table.legal_mask(), table.outcome()
     assert np.array_equal(mask.any(axis=1), ~table.over)
     tricks = state.trick_number + (state.phase == ASSIGN)
     assert np.array_equal(state.medals.sum(axis=1), tricks)
+    derived = copy(state)
+    derive(derived)
+    assert same(derived, state)
     for row in range(table.size):
         found = zones(state, row, rules)
         assert sorted(flat(found)) == names_in(rules.deck), "every card is in exactly one place"
