@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +127,12 @@ def _rows(values: NDArray[np.generic]) -> UInt8:
     return values.reshape(len(values), -1).view(np.uint8)
 
 
+def _copy(target: NDArray[Any], source: NDArray[Any]) -> None:
+    """Copy rows of as many octets; as one value each, which takes numpy half the time."""
+    row = f"V{source.shape[1] * source.itemsize}"
+    target.view(row)[:] = source.view(row)
+
+
 def encode(state: State, seats: Int8, rules: Rules, size: int, out: UInt8 | None = None) -> UInt8:
     """Observations ``uint8[n, size]`` of all games of ``state`` for ``seats`` (``int8[n]``)."""
     if out is None:
@@ -138,9 +145,7 @@ def encode(state: State, seats: Int8, rules: Rules, size: int, out: UInt8 | None
     start = 0
     for part in _parts(state, seats, rules):
         stop = start + part.shape[1]
-        # Rows as one value each: numpy copies these in half the time.
-        row = f"V{stop - start}"
-        out[:, start:stop].view(row)[:] = part.view(row)
+        _copy(out[:, start:stop], part)
         start = stop
         del part
     return out
@@ -152,19 +157,26 @@ def _parts(state: State, seats: Int8, rules: Rules) -> Iterator[UInt8]:
     at_seat = _ROTATION[players].take(seats, axis=0)
     at_seat += np.arange(0, n * players, players)[:, None]
     own = np.ascontiguousarray(at_seat[:, 0])
-    turn = _Turn(seats, players)
-    leader = _relative(state.leader, seats, players)
     planes = _planes(state, at_seat, own, U64(rules.deck))
     bits = np.unpackbits(planes.view(np.uint8), bitorder="little").reshape(n, -1)
     yield bits[:, : 53 * (players + 4)]
     del bits, planes
     yield _rows(state.fields)
     yield state.last_seen.reshape(-1, 53).take(own, axis=0)
-    yield _rows(state.cellar_codes.reshape(-1, 5).take(own, axis=0))
-    yield _rows(state.face_codes.reshape(-1, 5).take(at_seat[:, 1:], axis=0))
+    faces = state.face_codes.reshape(-1, 5).take(at_seat, axis=0)
+    _copy(faces[:, 0], state.cellar_codes.reshape(-1, 5).take(own, axis=0))
+    yield _rows(faces)
+    del faces
     yield _rows(state.places.reshape(-1, 5 * PLACE_FACTS).take(at_seat, axis=0))
-    yield from _codes(state, seats, turn, leader)
-    yield _groups(state, seats, turn, leader, rules)
+
+    turn = _Turn(seats, players)
+    leader = _relative(state.leader, seats, players)
+    lanes = np.empty((n, 30 + 7 * players), dtype=np.uint32)
+    codes = 3 * players + 2
+    _codes(lanes[:, : 2 * codes].view(U64), state, seats, turn, leader)
+    _groups(lanes[:, 2 * codes :], state, seats, turn, leader, rules)
+    octets = lanes.view(np.uint8)
+    yield octets if players == 4 else octets.take(_real_columns(players), axis=1)
 
 
 def _planes(state: State, at_seat: Int64, own: Int64, deck: U64) -> UInt64:
@@ -188,40 +200,40 @@ def _planes(state: State, at_seat: Int64, own: Int64, deck: U64) -> UInt64:
     return np.ascontiguousarray(words.T)
 
 
-def _codes(state: State, seats: Int8, turn: _Turn, leader: Int8) -> Iterator[UInt8]:
-    """The blocks of eight octets from ``trick`` to ``taken``."""
-    n, players = state.size, state.players
+def _codes(codes: UInt64, state: State, seats: Int8, turn: _Turn, leader: Int8) -> None:
+    """Fill in the blocks of eight octets from ``trick`` to ``taken``, ``uint64[n, 3 P + 2]``."""
+    players = state.players
     trick = _by_seat(state.trick)
     # Played by the leader, ``leader`` places clockwise of the observer.
     from_leader = _Turn(np.int8(players) - leader, players)
     cards = _octets(from_leader(trick), players).view(np.int8)
-    yield _rows(CODE.take(cards))
-    known = np.zeros((n, players), dtype=U64)
-    in_hand = _by_seat(state.known)
-    (there,) = (in_hand != turn.kept).nonzero()
-    if there.size:
-        cards = _octets(turn(in_hand), players).view(np.int8)
-        known[there] = CODE.take(cards.take(there, axis=0))
-    yield _rows(known)
+    _copy(codes[:, :players], CODE.take(cards))
     swaps = _octets(turn(_by_seat(state.swaps)), players)
-    yield _rows(_SWAP.take(swaps))
-    codes = np.zeros((n, 2), dtype=U64)
+    _copy(codes[:, 2 * players : 3 * players], _SWAP.take(swaps))
+    known = _by_seat(state.known)
+    codes[:, players : 2 * players] = 0
+    (there,) = (known != turn.kept).nonzero()
+    if there.size:
+        cards = _octets(turn(known), players).view(np.int8).take(there, axis=0)
+        codes[there, players : 2 * players] = CODE.take(cards)
+    codes[:, -2:] = 0
     (there,) = (state.phase == ASSIGN).nonzero()
-    codes[there, 0] = CODE.take(state.trick.ravel().take(there * players + state.assigned[there]))
+    next_card = state.trick.ravel().take(there * players + state.assigned[there])
+    codes[there, 3 * players] = CODE.take(next_card)
     (there,) = (state.phase == SWAP_GIVE).nonzero()
     if there.size:
-        codes[there, 1] = CODE.take(state.taken[there])
+        codes[there, -1] = CODE.take(state.taken[there])
         watching = there[state.seat[there] != seats[there]]
         if watching.size:
             hidden = hides_taken(state.take(watching), seats[watching])
-            codes[watching[hidden], 1] = 0
-    yield codes.view(np.uint8)
+            codes[watching[hidden], -1] = 0
 
 
-def _groups(state: State, seats: Int8, turn: _Turn, leader: Int8, rules: Rules) -> UInt8:
-    """All blocks from ``hours`` on, ``uint8[n, ...]``."""
+def _groups(
+    groups: UInt32, state: State, seats: Int8, turn: _Turn, leader: Int8, rules: Rules
+) -> None:
+    """Fill in all blocks from ``hours`` on, ``uint32[n, 26 + P]``."""
     n, players = state.size, state.players
-    groups = np.empty((n, 30 - 4 + players), dtype=np.uint32)
     hours = state.hours
     # A field has no more hours than a year has cards: an octet holds them.
     groups[:, 0] = _lanes(hours)
@@ -231,19 +243,21 @@ def _groups(state: State, seats: Int8, turn: _Turn, leader: Int8, rules: Rules) 
     groups[:, 4] = 0
     groups[:, 5] = _flag(state.led)
     groups[:, 6] = _flags(state.crops)
-    groups[:, 7:12] = state.revealed.reshape(n, -1).view(np.uint32)
-    groups[:, 12 : 12 + players] = _flags(_octets(turn(_by_seat(state.voids)), players))
+    _copy(groups[:, 7:12], state.revealed.reshape(n, -1))
+    voids = _octets(turn(_by_seat(state.voids)), players)
+    _copy(groups[:, 12 : 12 + players], _flags(voids))
 
     at = 12 + players
     left = np.int8(rules.tricks + 1) - state.trick_number - (state.year == rules.famine_year)
     told = left * np.int16(9) + (state.trick_size + state.assigned)
     told = (told * np.int16(4) + leader) * np.int16(4) + _relative(state.winner, seats, players)
-    groups[:, at : at + 8] = _trick_lanes(players).take(told, axis=0)
+    _copy(groups[:, at : at + 8], _trick_lanes(players).take(told, axis=0))
     groups[:, at + 1] = turn(_by_seat(state.medals))
     groups[:, at + 5] = turn(_flag(state.planner))
     groups[:, at + 7] = turn(_flag(state.seat))
     time = (state.trump * np.int8(6) + state.year) * np.int16(7) + state.phase
-    groups[:, at + 8 : at + 13] = _TIME_LANES.take(time * np.int16(5) + state.trick_number, axis=0)
+    time = time * np.int16(5) + state.trick_number
+    _copy(groups[:, at + 8 : at + 13], _TIME_LANES.take(time, axis=0))
     groups[:, at + 13] = 0
     # From here on what is seen at requisition and after the end alone.
     (there,) = (state.phase >= REQUISITION).nonzero()
@@ -251,14 +265,12 @@ def _groups(state: State, seats: Int8, turn: _Turn, leader: Int8, rules: Rules) 
         groups[there, 4] = _flags(state.failed[there])
         groups[there, at + 3] = _Turn(seats[there], players)(_flags(state.inspected[there]))
         groups[there, at + 13] = _flag(state.to_send[there] - np.int8(1))
-    octets = groups.view(np.uint8)
-    return octets if players == 4 else octets.take(_real_columns(players), axis=1)
 
 
 @lru_cache(maxsize=4)
 def _real_columns(players: int) -> Int64:
-    """Columns of the groups without the padding of seats that do not exist."""
-    lanes = np.arange((30 - 4 + players) * 4).reshape(-1, 4)
-    first = 12 + players
+    """Columns of codes and groups without the padding of seats that do not exist."""
+    lanes = np.arange((30 + 7 * players) * 4).reshape(-1, 4)
+    first = 2 * (3 * players + 2) + 12 + players
     by_seat = lanes[first : first + 8, :players].ravel()
     return np.concatenate([lanes[:first].ravel(), by_seat, lanes[first + 8 :].ravel()])
