@@ -43,10 +43,10 @@ def legal_actions(state: State, rules: Rules, rows: Int64 | None = None) -> UInt
     legal = np.where(follow != 0, follow, hand)
 
     crops = (1 << rules.crops) - 1
-    there = np.flatnonzero(phase == ASSIGN)
+    (there,) = (phase == ASSIGN).nonzero()
     legal[there] = (of(state.crops)[there] & np.uint8(crops)).astype(U64) << _CROP_ACTION
     for rare in (TRUMP, SWAP_TAKE, SWAP_GIVE, REQUISITION):
-        there = np.flatnonzero(phase == rare)
+        (there,) = (phase == rare).nonzero()
         if not there.size:
             continue
         game, actor = games[there], seat[there]
@@ -65,6 +65,6 @@ def legal_actions(state: State, rules: Rules, rows: Int64 | None = None) -> UInt
 
 def as_mask(legal: UInt64) -> Bool:
     """Legal actions ``uint64[N]`` as ``bool[N, 58]``."""
-    octets = legal.view(np.uint8).reshape(-1, 8)
-    bits = np.unpackbits(octets, axis=1, bitorder="little", count=NUM_ACTIONS)
-    return bits.view(np.bool_)
+    # All bits in one run, of which the first of each row are kept: half the time of row by row.
+    bits = np.unpackbits(legal.view(np.uint8), bitorder="little").reshape(-1, 64)
+    return bits.view(np.bool_)[:, :NUM_ACTIONS]

@@ -31,7 +31,14 @@ from kolkhoz_env.cards import (
 )
 from kolkhoz_env.deal import Dealer, first_planners, hashed_deal, reward_piles
 from kolkhoz_env.derived import show
-from kolkhoz_env.requisition import PLACE_FILLED, bank, identify_failed_fields, inspect, send_chosen
+from kolkhoz_env.requisition import (
+    PLACE_FILLED,
+    bank,
+    holdings,
+    identify_failed_fields,
+    inspect,
+    send_chosen,
+)
 from kolkhoz_env.rules import (
     ASSIGN,
     OVER,
@@ -57,7 +64,7 @@ from kolkhoz_env.state import (
     State,
     UInt64,
 )
-from kolkhoz_env.tricks import CROP_SET, STRENGTH
+from kolkhoz_env.tricks import CROP_SET, FIRST_IN_ORDER, STILL_TO_COME, STRENGTH
 
 
 @dataclass(frozen=True)
@@ -142,8 +149,8 @@ def _deal(state: State, rows: Int64, course: Course, famine: bool) -> None:
         state.north[rows] |= BIT[turned_up]
         state.trump[rows] = CROP[turned_up]  # the Saboteur's crop is NO_CROP: no trump
     public = state.rewards[rows] | state.north[rows]
-    public |= union(state.plots[rows])
-    public |= union(BIT[state.faces[rows].reshape(rows.size, -1)])
+    public |= union(state.plots.take(rows, axis=0))
+    public |= union(BIT.take(state.faces.take(rows, axis=0).reshape(rows.size, -1)))
     state.seen[rows, year - 1] = public
     seen = np.unpackbits((hands | public[:, None]).view(np.uint8), bitorder="little")
     seen = seen.reshape(rows.size, state.players, 64)[:, :, :NUM_CARDS]
@@ -177,16 +184,15 @@ def _next_swap(state: State, rows: Int64) -> None:
     """The next seat in swap order that holds a Plot or Cellar card, else the first trick."""
     if not rows.size:
         return
-    order = np.arange(state.players)
-    seats = (state.planner[rows, None] + 1 + order) % state.players
-    holds = (state.plots[rows] | state.in_cellar[rows]) != 0
-    waiting = np.take_along_axis(holds, seats, axis=1) & (order >= state.cursor[rows, None])
-    found = waiting.any(axis=1)
-    first = waiting.argmax(axis=1)
-    there, position = rows[found], first[found]
+    players, planner = state.players, state.planner[rows]
+    waiting = np.packbits(holdings(state, rows) != 0, axis=1, bitorder="little")[:, 0]
+    waiting &= STILL_TO_COME[players][planner, state.cursor[rows]]
+    position = FIRST_IN_ORDER[players][planner, waiting]
+    found = waiting != 0
+    there = rows[found]
     state.phase[there] = SWAP_TAKE
-    state.cursor[there] = position
-    state.seat[there] = seats[found, position]
+    state.cursor[there] = position[found]
+    state.seat[there] = ((planner + 1 + position) % players)[found]
     _begin_tricks(state, rows[~found])
 
 
@@ -283,13 +289,14 @@ def play_card(state: State, rows: Int64, actions: Int64, course: Course) -> None
     state.crops[rows] |= CROP_SET[actions]
 
     led, crop = state.led[rows], CROP[actions]
-    strays = np.flatnonzero((led != NO_CROP) & (crop != led) & (crop != NO_CROP))
+    (strays,) = ((led != NO_CROP) & (crop != led) & (crop != NO_CROP)).nonzero()
     state.voids.ravel()[at_seat[strays]] |= (1 << led[strays]).astype(np.uint8)
     led = np.where(size == 0, crop, led)
     state.led[rows] = led
 
-    strength = STRENGTH[state.trump[rows], led, actions]
-    beats = np.flatnonzero(strength > state.best[rows])
+    case = state.trump[rows] * np.int8(5) + led
+    strength = STRENGTH.ravel().take(case * np.int64(NUM_CARDS) + actions)
+    (beats,) = (strength > state.best[rows]).nonzero()
     state.best[rows[beats]] = strength[beats]
     state.winner[rows[beats]] = seat[beats]
 
@@ -297,7 +304,7 @@ def play_card(state: State, rows: Int64, actions: Int64, course: Course) -> None
     state.trick_size[rows] = size
     full = size == players
     following = seat + 1
-    following[following == players] = 0
+    following *= following < players
     state.seat[rows] = following
     done = rows[full]
     if done.size:
@@ -348,7 +355,7 @@ def _work(
     at_field = rows * NUM_CROPS + crops
     hours = state.hours.ravel()[at_field] + ranks
     state.hours.ravel()[at_field] = hours
-    met = np.flatnonzero(hours >= course.rules.field_quota)
+    (met,) = (hours >= course.rules.field_quota).nonzero()
     if met.size:
         _claim_rewards(state, rows[met], crops[met])
     sabotaged = rows[sabotage]
@@ -443,6 +450,6 @@ def advance(state: State, rows: Int64, actions: Int64, course: Course) -> None:
     state.decision[rows] += 1
     phases = state.phase[rows]
     for phase, decide in DECIDE.items():
-        chosen = np.flatnonzero(phases == phase)
+        (chosen,) = (phases == phase).nonzero()
         if chosen.size:
             decide(state, rows[chosen], actions[chosen], course)
