@@ -139,6 +139,15 @@ def count_cards(zones: NDArray[np.uint64]) -> NDArray[np.uint8]:
     return np.bitwise_count(zones)
 
 
+def zone_with(cards: NDArray[np.int8]) -> NDArray[np.uint64]:
+    """Zones that hold the cards of each row, ``int8[n, ...]`` to ``uint64[n]``; -1 and -2 are none.
+
+    Turned first: numpy joins long rows many at a time, and short ones one by one.
+    """
+    bits = BIT.take(cards.reshape(len(cards), -1).T)
+    return np.asarray(np.bitwise_or.reduce(bits, axis=0))
+
+
 def union(zones: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Cards of all zones along the last axis: ``uint64[..., k]`` to ``uint64[...]``.
 

@@ -16,10 +16,10 @@ from collections.abc import Callable
 import numpy as np
 
 from kolkhoz_env.cards import (
-    BIT,
     NUM_CARDS,
     U64,
     union,
+    zone_with,
 )
 from kolkhoz_env.requisition import holdings
 from kolkhoz_env.rules import Rules
@@ -101,7 +101,7 @@ def workers_deck(state: State, rows: Int64, rules: Rules) -> UInt64:
     held = union(holdings(state, rows)) | state.north[rows]
     ahead = np.arange(5) >= (state.year[rows, None] - 1)
     piles = np.where(ahead[:, None, :], state.piles.take(rows, axis=0), np.int8(EMPTY))
-    held |= union(BIT.take(piles.reshape(rows.size, -1)))
+    held |= zone_with(piles)
     return U64(rules.deck) & ~held
 
 
@@ -118,5 +118,5 @@ def hashed_deal(state: State, rows: Int64, rules: Rules) -> tuple[UInt64, Int8]:
     hand = rules.hand_size(int(state.year[rows[0]]))
     dealt = rules.players * hand
     cards = (order[:, : dealt + 1] & _LOW_BITS).astype(np.int8)
-    hands = union(BIT.take(cards[:, :dealt]).reshape(-1, rules.players, hand))
+    hands = zone_with(cards[:, :dealt].reshape(-1, hand)).reshape(-1, rules.players)
     return hands, np.where(order[:, dealt] == _LAST, np.int8(EMPTY), cards[:, dealt])

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kolkhoz_env.cards import BIT, CODE, NUM_CARDS, U64, union
+from kolkhoz_env.cards import BIT, CODE, NUM_CARDS, U64, zone_with
 from kolkhoz_env.state import Int64, State, UInt8, UInt64
 
 
 def derive(state: State) -> None:
     """Work out what follows from Cellars, faces, ``seen`` and ``dealt``, for every seat."""
-    state.in_cellar[:] = union(BIT.take(state.cellars))
+    places = state.cellars.reshape(-1, state.cellars.shape[2])
+    state.in_cellar[:] = zone_with(places).reshape(state.in_cellar.shape)
     state.cellar_codes[:] = CODE.take(state.cellars)
     state.face_codes[:] = CODE.take(state.faces)
     remember(state)
@@ -50,7 +51,6 @@ def show(state: State, rows: Int64, cards: Int64) -> None:
     """Everybody at the table sees a card ``[m]`` of the games ``rows``, which may repeat."""
     year = state.year[rows]
     np.bitwise_or.at(state.seen.ravel(), rows * 5 + (year - 1), BIT[cards])
-    first = rows * (state.players * NUM_CARDS) + cards
-    last_seen = state.last_seen.ravel()
-    for seat in range(state.players):
-        last_seen[first + seat * NUM_CARDS] = year
+    at = rows[:, None] * (state.players * NUM_CARDS) + cards[:, None]
+    at = at + np.arange(0, state.players * NUM_CARDS, NUM_CARDS)
+    state.last_seen.ravel()[at] = year[:, None]

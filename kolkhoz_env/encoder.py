@@ -171,7 +171,7 @@ def _parts(state: State, seats: Int8, rules: Rules) -> Iterator[UInt8]:
 
     turn = _Turn(seats, players)
     leader = _relative(state.leader, seats, players)
-    lanes = np.empty((n, 30 + 7 * players), dtype=np.uint32)
+    lanes = np.zeros((n, 30 + 7 * players), dtype=np.uint32)
     codes = 3 * players + 2
     _codes(lanes[:, : 2 * codes].view(U64), state, seats, turn, leader)
     _groups(lanes[:, 2 * codes :], state, seats, turn, leader, rules)
@@ -201,7 +201,7 @@ def _planes(state: State, at_seat: Int64, own: Int64, deck: U64) -> UInt64:
 
 
 def _codes(codes: UInt64, state: State, seats: Int8, turn: _Turn, leader: Int8) -> None:
-    """Fill in the blocks of eight octets from ``trick`` to ``taken``, ``uint64[n, 3 P + 2]``."""
+    """Fill in the codes from ``trick`` to ``taken``, zeros ``uint64[n, 3 P + 2]``."""
     players = state.players
     trick = _by_seat(state.trick)
     # Played by the leader, ``leader`` places clockwise of the observer.
@@ -211,12 +211,11 @@ def _codes(codes: UInt64, state: State, seats: Int8, turn: _Turn, leader: Int8) 
     swaps = _octets(turn(_by_seat(state.swaps)), players)
     _copy(codes[:, 2 * players : 3 * players], _SWAP.take(swaps))
     known = _by_seat(state.known)
-    codes[:, players : 2 * players] = 0
     (there,) = (known != turn.kept).nonzero()
     if there.size:
         cards = _octets(turn(known), players).view(np.int8).take(there, axis=0)
-        codes[there, players : 2 * players] = CODE.take(cards)
-    codes[:, -2:] = 0
+        row = f"V{8 * players}"
+        codes[:, players : 2 * players].view(row)[there] = CODE.take(cards).view(row)
     (there,) = (state.phase == ASSIGN).nonzero()
     next_card = state.trick.ravel().take(there * players + state.assigned[there])
     codes[there, 3 * players] = CODE.take(next_card)
@@ -232,7 +231,7 @@ def _codes(codes: UInt64, state: State, seats: Int8, turn: _Turn, leader: Int8) 
 def _groups(
     groups: UInt32, state: State, seats: Int8, turn: _Turn, leader: Int8, rules: Rules
 ) -> None:
-    """Fill in all blocks from ``hours`` on, ``uint32[n, 26 + P]``."""
+    """Fill in all blocks from ``hours`` on, zeros ``uint32[n, 26 + P]``."""
     n, players = state.size, state.players
     hours = state.hours
     # A field has no more hours than a year has cards: an octet holds them.
@@ -240,7 +239,6 @@ def _groups(
     groups[:, 1] = _lanes(np.maximum(np.int16(min(rules.field_quota, 255)) - hours, 0))
     groups[:, 2] = _flags(state.claimed)
     groups[:, 3] = _lanes(state.fields[:, :, SABOTEUR])
-    groups[:, 4] = 0
     groups[:, 5] = _flag(state.led)
     groups[:, 6] = _flags(state.crops)
     _copy(groups[:, 7:12], state.revealed.reshape(n, -1))
@@ -258,7 +256,6 @@ def _groups(
     time = (state.trump * np.int8(6) + state.year) * np.int16(7) + state.phase
     time = time * np.int16(5) + state.trick_number
     _copy(groups[:, at + 8 : at + 13], _TIME_LANES.take(time, axis=0))
-    groups[:, at + 13] = 0
     # From here on what is seen at requisition and after the end alone.
     (there,) = (state.phase >= REQUISITION).nonzero()
     if there.size:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kolkhoz_env.cards import BIT, U64, union
+from kolkhoz_env.cards import U64, zone_with
 from kolkhoz_env.legal import as_mask, legal_actions
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import (
@@ -44,7 +44,7 @@ def redact(state: State, rows: Int64, seats: Int8) -> State:
     known.dealt[others] = 0
     known.cellars[others] = known.faces[others]
     known.cellar_codes[others] = known.face_codes[others]
-    known.in_cellar[others] = union(BIT[known.faces[others]])
+    known.in_cellar[others] = zone_with(known.faces[others])
     known.last_seen[others] = 0
     ahead = np.arange(known.piles.shape[2]) >= known.year[:, None]
     known.piles[np.broadcast_to(ahead[:, None, :], known.piles.shape)] = EMPTY

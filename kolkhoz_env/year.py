@@ -28,6 +28,7 @@ from kolkhoz_env.cards import (
     SABOTEUR,
     single_card,
     union,
+    zone_with,
 )
 from kolkhoz_env.deal import Dealer, first_planners, hashed_deal, reward_piles
 from kolkhoz_env.derived import show
@@ -144,13 +145,13 @@ def _deal(state: State, rows: Int64, course: Course, famine: bool) -> None:
     state.dealt[rows, :, year - 1] = hands
     rewards = state.piles[rows, :, year - 1]
     state.revealed[rows, :, year - 1] = RANK[rewards]
-    state.rewards[rows] = union(BIT[rewards])
+    state.rewards[rows] = zone_with(rewards)
     if famine:
         state.north[rows] |= BIT[turned_up]
         state.trump[rows] = CROP[turned_up]  # the Saboteur's crop is NO_CROP: no trump
     public = state.rewards[rows] | state.north[rows]
     public |= union(state.plots.take(rows, axis=0))
-    public |= union(BIT.take(state.faces.take(rows, axis=0).reshape(rows.size, -1)))
+    public |= zone_with(state.faces.take(rows, axis=0))
     state.seen[rows, year - 1] = public
     seen = np.unpackbits((hands | public[:, None]).view(np.uint8), bitorder="little")
     seen = seen.reshape(rows.size, state.players, 64)[:, :, :NUM_CARDS]
