@@ -18,6 +18,8 @@ Action numbers, one ``Discrete(58)`` space for every phase::
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -144,7 +146,7 @@ def zone_with(cards: NDArray[np.int8]) -> NDArray[np.uint64]:
 
     Turned first: numpy joins long rows many at a time, and short ones one by one.
     """
-    bits = BIT.take(cards.reshape(len(cards), -1).T)
+    bits = BIT.take(cards.reshape(len(cards), math.prod(cards.shape[1:])).T)
     return np.asarray(np.bitwise_or.reduce(bits, axis=0))
 
 

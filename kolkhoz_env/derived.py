@@ -22,10 +22,8 @@ def derive(state: State) -> None:
 
 def remember(state: State) -> None:
     """Work out ``last_seen`` from ``seen`` and ``dealt``, for every seat."""
-    planes = state.dealt | state.seen[:, None]
-    state.last_seen[:] = last_years(planes.reshape(-1, planes.shape[2])).reshape(
-        state.last_seen.shape
-    )
+    planes = (state.dealt | state.seen[:, None]).reshape(-1, state.seen.shape[1])
+    state.last_seen[:] = last_years(planes).reshape(state.last_seen.shape)
 
 
 def last_years(planes: UInt64) -> UInt8:

@@ -137,6 +137,8 @@ def encode(state: State, seats: Int8, rules: Rules, size: int, out: UInt8 | None
     """Observations ``uint8[n, size]`` of all games of ``state`` for ``seats`` (``int8[n]``)."""
     if out is None:
         out = np.empty((state.size, size), dtype=np.uint8)
+    if not state.size:
+        return out
     if out.dtype != np.uint8 or out.strides[1] != 1:
         out[...] = encode(state, seats, rules, size)
         return out

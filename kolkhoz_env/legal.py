@@ -67,5 +67,5 @@ def legal_actions(state: State, rules: Rules, rows: Int64 | None = None) -> UInt
 def as_mask(legal: UInt64) -> Bool:
     """Legal actions ``uint64[N]`` as ``bool[N, 58]``."""
     # All bits in one run, of which the first of each row are kept: half the time of row by row.
-    bits = np.unpackbits(legal.view(np.uint8), bitorder="little").reshape(-1, 64)
+    bits = np.unpackbits(legal.view(np.uint8), bitorder="little").reshape(len(legal), 64)
     return bits.view(np.bool_)[:, :NUM_ACTIONS]

@@ -59,7 +59,8 @@ class State:
 
     ``T`` is the number of crops (4), ``Y`` the number of years (5). Seats are absolute. Crop 4
     (``NO_CROP``) stands for none. Arrays marked *secret* hold what no seat may know; those marked
-    *own* are known to the seat they belong to alone.
+    *own* are known to the seat they belong to alone. What an observation shows as it stands here is
+    kept in that form, also where it follows from other arrays (see `derived`).
     """
 
     key: UInt64  # [N] secret: what all shuffles of the game are hashed from

@@ -112,6 +112,31 @@ def test_the_same_games_in_batches_of_1_7_and_4096(players: int) -> None:
     assert seven.over.all()
 
 
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_observations_into_arrays_of_any_form(players: int) -> None:
+    table = VectorKolkhoz(6, players=players, seed=2)
+    for _ in range(40):
+        table.step(chosen_by_hash(table))
+    expected = table.observe()
+    wide = np.zeros((6, expected.shape[1] + 9), dtype=np.uint8)
+    for out in (
+        np.empty_like(expected),
+        np.empty_like(expected, order="F"),
+        wide[:, 4:-5],
+        np.empty((6, 2 * expected.shape[1]), dtype=np.uint8)[:, ::2],
+        np.empty(expected.shape, dtype=np.float32),
+    ):
+        assert table.observe(out=out) is out
+        assert np.array_equal(out, expected)
+    assert not wide[:, :4].any()
+    assert not wide[:, -5:].any()
+    none = np.zeros(0, dtype=np.int64)
+    assert table.observe(none).shape == (0, expected.shape[1])
+    known = table.knowledge(none)
+    assert known.observe().shape == (0, expected.shape[1])
+    assert known.legal_mask().shape == (0, 58)
+
+
 def test_other_seeds_and_games_are_other_deals() -> None:
     hands = VectorKolkhoz(1000, seed=1).state.hands
     assert len(np.unique(hands, axis=0)) == 1000
