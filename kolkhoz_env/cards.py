@@ -18,6 +18,8 @@ Action numbers, one ``Discrete(58)`` space for every phase::
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,6 +58,21 @@ ALL_CARDS = U64((1 << NUM_CARDS) - 1)
 RANK = np.array([c % 13 + 1 for c in range(52)] + [0, 0, 0], dtype=np.int8)
 #: ``int8[55]``: crop by card; :data:`NO_CROP` for the Saboteur and for no or a hidden card.
 CROP = np.array([c // 13 for c in range(52)] + [NO_CROP] * 3, dtype=np.int8)
+
+
+
+def _codes() -> NDArray[np.uint64]:
+    codes = np.zeros((NUM_CARDS + 2, 8), dtype=np.uint8)
+    codes[np.arange(52), CROP[:52]] = 1
+    codes[SABOTEUR, NO_CROP] = 1
+    codes[:, 5] = RANK
+    codes[:NUM_CARDS, 6] = 1
+    codes[-2, 6:] = 1
+    return codes.view(np.uint64)[:, 0]
+
+
+#: ``uint64[55]``, eight octets each: cards as observations show them; -1 no card, -2 a hidden one.
+CODE = _codes()
 
 _CARD_NAMES = [f"{crop}{rank}" for crop in CROPS for rank in range(1, 14)] + ["X0"]
 _ACTION_NAMES = [*_CARD_NAMES, *CROPS, "pass"]
@@ -122,6 +139,15 @@ def single_card(zones: NDArray[np.uint64]) -> NDArray[np.int8]:
 def count_cards(zones: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """Number of cards in each zone, ``uint8`` of the same shape."""
     return np.bitwise_count(zones)
+
+
+def zone_with(cards: NDArray[np.int8]) -> NDArray[np.uint64]:
+    """Zones that hold the cards of each row, ``int8[n, ...]`` to ``uint64[n]``; -1 and -2 are none.
+
+    Turned first: numpy joins long rows many at a time, and short ones one by one.
+    """
+    bits = BIT.take(cards.reshape(len(cards), math.prod(cards.shape[1:])).T)
+    return np.asarray(np.bitwise_or.reduce(bits, axis=0))
 
 
 def union(zones: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -16,11 +16,12 @@ from collections.abc import Callable
 import numpy as np
 
 from kolkhoz_env.cards import (
-    BIT,
     NUM_CARDS,
     U64,
     union,
+    zone_with,
 )
+from kolkhoz_env.requisition import holdings
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import EMPTY, Int8, Int64, State, UInt64
 
@@ -97,11 +98,10 @@ def workers_deck(state: State, rows: Int64, rules: Rules) -> UInt64:
 
     Every card of the game that is in no Plot, Cellar, reward pile or the North.
     """
-    held = union(state.plots[rows]) | state.north[rows]
-    held |= union(BIT[state.cellars[rows].reshape(rows.size, -1)])
+    held = union(holdings(state, rows)) | state.north[rows]
     ahead = np.arange(5) >= (state.year[rows, None] - 1)
-    piles = np.where(ahead[:, None, :], state.piles[rows], EMPTY)
-    held |= union(BIT[piles.reshape(rows.size, -1)])
+    piles = np.where(ahead[:, None, :], state.piles.take(rows, axis=0), np.int8(EMPTY))
+    held |= zone_with(piles)
     return U64(rules.deck) & ~held
 
 
@@ -112,11 +112,11 @@ def hashed_deal(state: State, rows: Int64, rules: Rules) -> tuple[UInt64, Int8]:
     """
     deck = workers_deck(state, rows, rules)
     order = _priorities(state.key[rows], state.year[rows].astype(U64))
-    absent = (deck[:, None] >> _CARD_INDEX) & U64(1) == 0
-    order[absent] = _LAST
+    # All bits set, so the last of all, where a card is absent.
+    order |= ((deck[:, None] >> _CARD_INDEX) & U64(1)) - U64(1)
     order.sort(axis=1)
     hand = rules.hand_size(int(state.year[rows[0]]))
     dealt = rules.players * hand
     cards = (order[:, : dealt + 1] & _LOW_BITS).astype(np.int8)
-    hands = union(BIT[cards[:, :dealt]].reshape(-1, rules.players, hand))
+    hands = zone_with(cards[:, :dealt].reshape(-1, hand)).reshape(-1, rules.players)
     return hands, np.where(order[:, dealt] == _LAST, np.int8(EMPTY), cards[:, dealt])

@@ -1,8 +1,9 @@
 """States to observation rows, for whole batches: the work behind the observation table.
 
-The columns fall into three runs, each built in the widest numbers that hold it and copied once:
-bit planes of 53 cards (packed into one bit string, unpacked in one call), codes of eight octets
-(one ``uint64`` each), and groups of four octets (one ``uint32`` each, called *lanes*). Arithmetic
+What changes little from one decision to the next lies in the state as it stands here and is copied.
+The rest is built in the widest numbers that hold it and copied once: bit planes of 53 cards (packed
+into one bit string, unpacked in one call), codes of eight octets (one ``uint64`` each), and groups
+of four octets (one ``uint32`` each, called *lanes*). Arithmetic
 on such numbers, which numpy does many at a time, is several times cheaper than looking them up,
 and far cheaper than storing their columns one by one: a flag is a shifted 1, four bits become four
 flags by one product, and what is written by absolute seat becomes seat-relative by a rotation.
@@ -12,54 +13,62 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolkhoz_env.cards import BIT, CROP, RANK, U64
+from kolkhoz_env.cards import CODE, SABOTEUR, U64
 from kolkhoz_env.knowledge import hides_taken
-from kolkhoz_env.rules import OVER, TRUMP, Rules
-from kolkhoz_env.state import EMPTY, HIDDEN, PLACE_FACTS, Int8, Int64, State, UInt8, UInt64
+from kolkhoz_env.rules import ASSIGN, OVER, REQUISITION, SWAP_GIVE, TRUMP, Rules
+from kolkhoz_env.state import PLACE_FACTS, Int8, Int64, State, UInt8, UInt64
 
 UInt32 = NDArray[np.uint32]
+
+_SWAP = np.eye(8, dtype=np.uint8).view(np.uint64)[:, 0]
+_EACH = np.uint32(0x01010101)
+#: Times four bits, masked with ``_EACH``: the bits as the low bits of four octets.
+_SPREAD = np.uint32(0x00204081)
+#: Trump, year, phase and tricks finished in 20 octets, as five lanes by one index.
+_TIME = np.zeros((5, 6, 7, 5, 20), dtype=np.uint8)
+for _phase in range(7):
+    # Before the choice and after the end there is no trump to tell of.
+    if _phase not in (TRUMP, OVER):
+        _TIME[:, :, _phase, :, :5] = np.eye(5, dtype=np.uint8)[:, None, None]
+    if _phase != OVER:
+        _TIME[:, :, _phase, :, 10 + _phase] = 1
+for _number in range(5):
+    _TIME[:, _number + 1, :, :, 5 + _number] = 1
+    _TIME[:, :, :, _number, 16 + min(_number, 3)] = 1
+_TIME_LANES = _TIME.reshape(-1, 20).view(np.uint32)
+#: ``[P, P]`` by number of players and observing seat: absolute seats from it clockwise.
+_ROTATION = {p: (np.arange(p)[:, None] + np.arange(p)) % p for p in (2, 3, 4)}
+
+
+@lru_cache(maxsize=4)
+def _trick_lanes(players: int) -> UInt32:
+    """Eight lanes from ``hand_sizes`` to ``to_act``, ``uint32[864, 8]``, all that the trick tells.
+
+    By hand size of those who have still to play (0 .. 5), cards played and assigned (0 .. 8), and
+    the relative seats of leader and winner.
+    """
+    left, told, leader, winner, seat = np.ogrid[:6, :9, :4, :4, :4]
+    order = (seat - leader) % players
+    sizes = np.maximum(left - (order < told), 0)
+    # With one card left after the last trick, it has been banked.
+    sizes[1] = 0
+    lanes = np.zeros((6, 9, 4, 4, 8, 4), dtype=np.uint8)
+    lanes[..., 0, :] = sizes
+    lanes[..., 2, :] = order < told - players
+    lanes[..., 4, :] = (seat == winner) & (told > 0)
+    lanes[..., 6, :] = seat == leader
+    lanes[..., players:] = 0
+    return lanes.reshape(-1, 32).view(np.uint32)
 
 
 def _lanes(octets: NDArray[np.generic]) -> UInt32:
     """Rows of four octets as ``uint32``: ``[..., 4]`` to ``[...]``."""
     return np.ascontiguousarray(octets, dtype=np.uint8).view(np.uint32)[..., 0]
-
-
-def card_codes() -> UInt64:
-    """Codes of all cards, ``uint64[55]`` of eight octets each; -1 no card, -2 a hidden one."""
-    codes = np.zeros((55, 8), dtype=np.uint8)
-    codes[np.arange(52), CROP[:52]] = 1
-    codes[52, 4] = 1
-    codes[:, 5] = RANK
-    codes[:53, 6] = 1
-    codes[HIDDEN, 6:] = 1
-    return codes.view(np.uint64)[:, 0]
-
-
-_CODE = card_codes()
-_SWAP = np.eye(8, dtype=np.uint8).view(np.uint64)[:, 0]
-_EACH = np.uint32(0x01010101)
-#: Times four bits, masked with ``_EACH``: the bits as the low bits of four octets.
-_SPREAD = np.uint32(0x00204081)
-#: Flags of the first k of four octets.
-_FIRST = np.array([0x01010101 >> (8 * (4 - k)) if k else 0 for k in range(5)], dtype=np.uint32)
-#: Trump, year and phase together, 16 octets as two ``uint64``: index (trump, year, phase), trump
-#: 5 not chosen yet.
-_TIME = np.zeros((6, 6, 7, 16), dtype=np.uint8)
-for _trump in range(6):
-    for _year in range(1, 6):
-        for _phase in range(7):
-            _row = _TIME[_trump, _year, _phase]
-            _row[:5], _row[5:10], _row[10:] = (
-                np.arange(5) == _trump,
-                np.arange(1, 6) == _year,
-                np.arange(6) == _phase,
-            )
-_TIME_LANES = _TIME.reshape(-1, 16).view(np.uint32)
 
 
 def _flag(octet: NDArray[np.integer]) -> UInt32:
@@ -84,8 +93,19 @@ class _Turn:
     def __call__(self, lanes: UInt32) -> UInt32:
         turned = lanes << self.left
         turned |= lanes >> self.right
-        turned &= self.kept
+        if self.kept != 0xFFFFFFFF:
+            turned &= self.kept
         return turned
+
+
+def _relative(seat: Int8, start: Int8, players: int) -> Int8:
+    """Places of ``seat`` clockwise from ``start``, ``int8[n]``."""
+    ahead = seat - start
+    if players == 4:
+        ahead &= np.int8(3)
+    else:
+        ahead += (ahead < 0) * np.int8(players)
+    return ahead
 
 
 def _by_seat(octets: NDArray[np.generic]) -> UInt32:
@@ -107,56 +127,68 @@ def _rows(values: NDArray[np.generic]) -> UInt8:
     return values.reshape(len(values), -1).view(np.uint8)
 
 
+def _copy(target: NDArray[Any], source: NDArray[Any]) -> None:
+    """Copy rows of as many octets; as one value each, which takes numpy half the time."""
+    row = f"V{source.shape[1] * source.itemsize}"
+    target.view(row)[:] = source.view(row)
+
+
 def encode(state: State, seats: Int8, rules: Rules, size: int, out: UInt8 | None = None) -> UInt8:
     """Observations ``uint8[n, size]`` of all games of ``state`` for ``seats`` (``int8[n]``)."""
-    n, players = state.size, state.players
     if out is None:
-        out = np.empty((n, size), dtype=np.uint8)
-    first = np.arange(0, n * players, players)
-    at_seat = _ROTATION[players].take(seats, axis=0)
-    at_seat += first[:, None]
-    faces = state.faces.reshape(-1, 5).take(at_seat, axis=0)
-    faces[:, 0] = state.cellars.reshape(-1, 5).take(at_seat[:, 0], axis=0)
-    turn = _Turn(seats, players)
-    lag = seats - state.leader
-    lag += (lag < 0) * np.int8(players)
-    from_leader = _Turn(lag, players)
-    end = 53 * (players + 8)
-
-    def parts() -> Iterator[UInt8]:
-        planes = _planes(state, at_seat, faces[:, 0], U64(rules.deck))
-        yield np.unpackbits(planes.view(np.uint8), axis=1, bitorder="little", count=end)
-        yield _last_seen(state, at_seat[:, 0])
-        yield _rows(_CODE.take(faces))
-        yield _rows(state.places.reshape(-1, 5 * PLACE_FACTS).take(at_seat, axis=0))
-        yield from _codes(state, seats, turn, from_leader)
-        yield _groups(state, turn, from_leader, rules)
-
+        out = np.empty((state.size, size), dtype=np.uint8)
+    if not state.size:
+        return out
+    if out.dtype != np.uint8 or out.strides[1] != 1:
+        out[...] = encode(state, seats, rules, size)
+        return out
     # One part at a time: megabytes freed together go back to the system, and getting them anew at
     # every step takes longer than filling them.
     start = 0
-    for part in parts():
-        out[:, start : start + part.shape[1]] = part
-        start += part.shape[1]
+    for part in _parts(state, seats, rules):
+        stop = start + part.shape[1]
+        _copy(out[:, start:stop], part)
+        start = stop
         del part
     return out
 
 
-#: ``[P, P]`` by number of players and observing seat: absolute seats from it clockwise.
-_ROTATION = {p: (np.arange(p)[:, None] + np.arange(p)) % p for p in (2, 3, 4)}
+def _parts(state: State, seats: Int8, rules: Rules) -> Iterator[UInt8]:
+    """Runs of columns in the order of the table, ``uint8[n, ...]`` each."""
+    n, players = state.size, state.players
+    at_seat = _ROTATION[players].take(seats, axis=0)
+    at_seat += np.arange(0, n * players, players)[:, None]
+    own = np.ascontiguousarray(at_seat[:, 0])
+    planes = _planes(state, at_seat, own, U64(rules.deck))
+    bits = np.unpackbits(planes.view(np.uint8), bitorder="little").reshape(n, -1)
+    yield bits[:, : 53 * (players + 4)]
+    del bits, planes
+    yield _rows(state.fields)
+    yield state.last_seen.reshape(-1, 53).take(own, axis=0)
+    faces = state.face_codes.reshape(-1, 5).take(at_seat, axis=0)
+    _copy(faces[:, 0], state.cellar_codes.reshape(-1, 5).take(own, axis=0))
+    yield _rows(faces)
+    del faces
+    yield _rows(state.places.reshape(-1, 5 * PLACE_FACTS).take(at_seat, axis=0))
+
+    turn = _Turn(seats, players)
+    leader = _relative(state.leader, seats, players)
+    lanes = np.zeros((n, 30 + 7 * players), dtype=np.uint32)
+    codes = 3 * players + 2
+    _codes(lanes[:, : 2 * codes].view(U64), state, seats, turn, leader)
+    _groups(lanes[:, 2 * codes :], state, seats, turn, leader, rules)
+    octets = lanes.view(np.uint8)
+    yield octets if players == 4 else octets.take(_real_columns(players), axis=1)
 
 
-def _planes(state: State, at_seat: Int64, cellar: Int8, deck: U64) -> UInt64:
-    """All card planes of a row as one string of bits, 53 a plane, ``uint64[n, words]``."""
+def _planes(state: State, at_seat: Int64, own: Int64, deck: U64) -> UInt64:
+    """The card planes up to ``unseen`` as one string of bits, 53 a plane, ``uint64[n, words]``."""
     # One plane a row while it is computed: steps over strided columns cost three times as much.
-    at_seat = np.ascontiguousarray(at_seat.T)
-    hand = state.hands.ravel().take(at_seat[0])
-    in_cellar = np.bitwise_or.reduce(BIT.take(np.ascontiguousarray(cellar.T)), axis=0)
+    hand, in_cellar = state.hands.ravel().take(own), state.in_cellar.ravel().take(own)
     public = state.seen.ravel().take(np.arange(-1, state.size * 5 - 1, 5) + state.year)
     unseen = deck & ~(public | hand | in_cellar)
-    plots = state.plots.ravel().take(at_seat)
-    fields = np.ascontiguousarray(state.fields.T)
-    planes = [hand, in_cellar, *plots, state.north, unseen, *fields]
+    plots = state.plots.ravel().take(np.ascontiguousarray(at_seat.T))
+    planes = [hand, in_cellar, *plots, state.north, unseen]
     words = np.empty((-(-53 * len(planes) // 64), state.size), dtype=U64)
     shifted = np.empty(state.size, dtype=U64)
     for number, plane in enumerate(planes):
@@ -170,96 +202,74 @@ def _planes(state: State, at_seat: Int64, cellar: Int8, deck: U64) -> UInt64:
     return np.ascontiguousarray(words.T)
 
 
-def _last_seen(state: State, own: Int64) -> UInt8:
-    """Year in which each card was last seen, ``uint8[n, 53]``; ``own`` is game * P + seat."""
-    seen = state.dealt.reshape(-1, 5).take(own, axis=0)
-    seen |= state.seen
-    one, two, three, four, five = np.ascontiguousarray(seen.T)
-    # By year "seen then or later"; the number of those that hold a card is the last year, here
-    # as binary digits.
-    four |= five
-    three |= four
-    two |= three
-    one |= two
-    digits = np.empty((3, state.size), dtype=U64)
-    digits[0] = (one & ~two) | (three & ~four) | five
-    digits[1] = two & ~four
-    digits[2] = four
-    bits = np.unpackbits(digits.view(np.uint8), axis=None, bitorder="little")
-    ones, twos, fours = bits.view(np.uint64).reshape(3, state.size, 8)
-    twos <<= U64(1)
-    fours <<= U64(2)
-    ones |= twos
-    ones |= fours
-    return ones.view(np.uint8)[:, :53]
-
-
-def _codes(state: State, seats: Int8, turn: _Turn, from_leader: _Turn) -> Iterator[UInt8]:
-    """The blocks of eight octets from ``trick`` to ``taken``."""
-    n, players = state.size, state.players
+def _codes(codes: UInt64, state: State, seats: Int8, turn: _Turn, leader: Int8) -> None:
+    """Fill in the codes from ``trick`` to ``taken``, zeros ``uint64[n, 3 P + 2]``."""
+    players = state.players
     trick = _by_seat(state.trick)
-    cards = np.empty((n, 2, players), dtype=np.int8)
-    cards[:, 0] = _octets(from_leader(trick), players)
-    cards[:, 1] = _octets(turn(_by_seat(state.known)), players)
-    yield _rows(_CODE.take(cards))
+    # Played by the leader, ``leader`` places clockwise of the observer.
+    from_leader = _Turn(np.int8(players) - leader, players)
+    cards = _octets(from_leader(trick), players).view(np.int8)
+    _copy(codes[:, :players], CODE.take(cards))
     swaps = _octets(turn(_by_seat(state.swaps)), players)
-    yield _rows(_SWAP.take(swaps))
-    codes = np.empty((n, 2), dtype=U64)
-    next_card = trick >> (state.assigned.astype(np.uint32) << np.uint32(3))
-    card = np.where(state.trick_size == players, next_card.astype(np.int8), np.int8(EMPTY))
-    codes[:, 0] = _CODE.take(card)
-    codes[:, 1] = _CODE.take(state.taken)
-    watching = np.flatnonzero((state.taken != EMPTY) & (state.seat != seats))
-    if watching.size:
-        hidden = hides_taken(state.take(watching), seats[watching])
-        codes[watching[hidden], 1] = 0
-    yield codes.view(np.uint8)
+    _copy(codes[:, 2 * players : 3 * players], _SWAP.take(swaps))
+    known = _by_seat(state.known)
+    (there,) = (known != turn.kept).nonzero()
+    if there.size:
+        cards = _octets(turn(known), players).view(np.int8).take(there, axis=0)
+        row = f"V{8 * players}"
+        codes[:, players : 2 * players].view(row)[there] = CODE.take(cards).view(row)
+    (there,) = (state.phase == ASSIGN).nonzero()
+    next_card = state.trick.ravel().take(there * players + state.assigned[there])
+    codes[there, 3 * players] = CODE.take(next_card)
+    (there,) = (state.phase == SWAP_GIVE).nonzero()
+    if there.size:
+        codes[there, -1] = CODE.take(state.taken[there])
+        watching = there[state.seat[there] != seats[there]]
+        if watching.size:
+            hidden = hides_taken(state.take(watching), seats[watching])
+            codes[watching[hidden], -1] = 0
 
 
-def _groups(state: State, turn: _Turn, from_leader: _Turn, rules: Rules) -> UInt8:
-    """All blocks from ``hours`` on, ``uint8[n, ...]``."""
+def _groups(
+    groups: UInt32, state: State, seats: Int8, turn: _Turn, leader: Int8, rules: Rules
+) -> None:
+    """Fill in all blocks from ``hours`` on, zeros ``uint32[n, 26 + P]``."""
     n, players = state.size, state.players
-    groups = np.empty((n, 30 - 4 + players), dtype=np.uint32)
     hours = state.hours
-    quota = np.int16(min(rules.field_quota, 255))
-    groups[:, 0] = _lanes(np.minimum(hours, 255))
-    groups[:, 1] = _lanes(np.clip(quota - hours, 0, 255))
+    # A field has no more hours than a year has cards: an octet holds them.
+    groups[:, 0] = _lanes(hours)
+    groups[:, 1] = _lanes(np.maximum(np.int16(min(rules.field_quota, 255)) - hours, 0))
     groups[:, 2] = _flags(state.claimed)
-    groups[:, 3] = _lanes(state.fields >> U64(52))
-    groups[:, 4] = _flags(state.failed)
+    groups[:, 3] = _lanes(state.fields[:, :, SABOTEUR])
     groups[:, 5] = _flag(state.led)
     groups[:, 6] = _flags(state.crops)
-    groups[:, 7:12] = state.revealed.reshape(n, -1).view(np.uint32)
-    groups[:, 12 : 12 + players] = _flags(_octets(turn(_by_seat(state.voids)), players))
+    _copy(groups[:, 7:12], state.revealed.reshape(n, -1))
+    voids = _octets(turn(_by_seat(state.voids)), players)
+    _copy(groups[:, 12 : 12 + players], _flags(voids))
 
     at = 12 + players
     left = np.int8(rules.tricks + 1) - state.trick_number - (state.year == rules.famine_year)
-    # With one card left after the last trick, it has been banked.
-    left[left == 1] = 0
-    in_trick = from_leader(_FIRST.take(state.trick_size))
-    groups[:, at] = (left.astype(np.uint32) * _EACH & turn.kept) - in_trick
+    told = left * np.int16(9) + (state.trick_size + state.assigned)
+    told = (told * np.int16(4) + leader) * np.int16(4) + _relative(state.winner, seats, players)
+    _copy(groups[:, at : at + 8], _trick_lanes(players).take(told, axis=0))
     groups[:, at + 1] = turn(_by_seat(state.medals))
-    groups[:, at + 2] = from_leader(_FIRST.take(state.assigned))
-    groups[:, at + 3] = turn(_flags(state.inspected))
-    winner = np.where(state.trick_size > 0, state.winner, np.int8(-1))
-    for place, seat in enumerate((winner, state.planner, state.leader, state.seat)):
-        groups[:, at + 4 + place] = turn(_flag(seat))
-    undecided = (state.phase == TRUMP) | (state.phase == OVER)
-    # int8 would overflow: the index goes up to 251.
-    time = np.where(undecided, np.int8(5), state.trump).astype(np.int16)
-    time *= 42
-    time += state.year * np.int8(7) + state.phase
-    groups[:, at + 8 : at + 12] = _TIME_LANES.take(time, axis=0)
-    groups[:, at + 12] = _flag(np.minimum(state.trick_number, 3))
-    groups[:, at + 13] = _flag(state.to_send - np.int8(1))
-    octets = groups.view(np.uint8)
-    return octets if players == 4 else octets[:, _real_columns(players)]
+    groups[:, at + 5] = turn(_flag(state.planner))
+    groups[:, at + 7] = turn(_flag(state.seat))
+    time = (state.trump * np.int8(6) + state.year) * np.int16(7) + state.phase
+    time = time * np.int16(5) + state.trick_number
+    _copy(groups[:, at + 8 : at + 13], _TIME_LANES.take(time, axis=0))
+    # From here on what is seen at requisition and after the end alone.
+    (there,) = (state.phase >= REQUISITION).nonzero()
+    if there.size:
+        groups[there, 4] = _flags(state.failed[there])
+        groups[there, at + 3] = _Turn(seats[there], players)(_flags(state.inspected[there]))
+        groups[there, at + 13] = _flag(state.to_send[there] - np.int8(1))
 
 
 @lru_cache(maxsize=4)
 def _real_columns(players: int) -> Int64:
-    """Columns of the groups without the padding of seats that do not exist."""
-    lanes = np.arange((30 - 4 + players) * 4).reshape(-1, 4)
-    first = 12 + players
+    """Columns of codes and groups without the padding of seats that do not exist."""
+    lanes = np.arange((30 + 7 * players) * 4).reshape(-1, 4)
+    first = 2 * (3 * players + 2) + 12 + players
     by_seat = lanes[first : first + 8, :players].ravel()
     return np.concatenate([lanes[:first].ravel(), by_seat, lanes[first + 8 :].ravel()])

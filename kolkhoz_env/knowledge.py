@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kolkhoz_env.cards import BIT, NUM_CARDS, U64, union
+from kolkhoz_env.cards import BIT, NUM_CARDS, U64, union, zone_with
 from kolkhoz_env.legal import as_mask, legal_actions
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import (
@@ -43,6 +43,9 @@ def redact(state: State, rows: Int64, seats: Int8) -> State:
     known.hands[others] = 0
     known.dealt[others] = 0
     known.cellars[others] = known.faces[others]
+    known.cellar_codes[others] = known.face_codes[others]
+    known.in_cellar[others] = zone_with(known.faces[others])
+    known.last_seen[others] = 0
     ahead = np.arange(known.piles.shape[2]) >= known.year[:, None]
     known.piles[np.broadcast_to(ahead[:, None, :], known.piles.shape)] = EMPTY
     known.taken[hides_taken(known, seats)] = EMPTY
@@ -74,7 +77,7 @@ def hidden_cards(state: State, seats: Int8) -> UInt8:
     for step in range(others):
         left = (seats + step + 1) % state.players
         zones[:, step] = state.hands[games, left]
-        zones[:, others + step] = union(BIT[state.cellars[games, left]])
+        zones[:, others + step] = state.in_cellar[games, left]
     ahead = np.arange(state.piles.shape[2]) >= state.year[:, None, None]
     zones[:, -1] = union(union(np.where(ahead, BIT[state.piles], U64(0))))
     flags = np.unpackbits(zones.view(np.uint8), axis=1, bitorder="little")
@@ -115,9 +118,7 @@ def unseen(state: State, seats: Int8, deck: int) -> UInt64:
     """
     games = np.arange(state.size)
     own = state.hands[games, seats] | state.seen[games, state.year - 1]
-    cellar = BIT[state.cellars[games, seats]]
-    for place in range(cellar.shape[1]):
-        own |= cellar[:, place]
+    own |= state.in_cellar[games, seats]
     return U64(deck) & ~own
 
 

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from kolkhoz_env.cards import (
     ALL_CARDS,
-    BIT,
     CROP_ACTION,
     CROP_BITS,
     NUM_ACTIONS,
     PASS,
     SABOTEUR_BIT,
     U64,
-    union,
 )
 from kolkhoz_env.rules import ASSIGN, REQUISITION, SWAP_GIVE, SWAP_TAKE, TRUMP, Rules
 from kolkhoz_env.state import Bool, Int64, State, UInt64
@@ -42,20 +40,21 @@ def legal_actions(state: State, rules: Rules, rows: Int64 | None = None) -> UInt
     # Seat -1 of a game that is over reads a neighbour here and is masked below.
     hand = state.hands.ravel()[games * state.players + seat]
     follow = hand & FOLLOWS[of(state.led)]
-    legal = np.where(follow != 0, follow, hand)
+    # By a product: a choice that can't be foretold costs the processor more.
+    legal = follow | hand * (follow == 0)
 
     crops = (1 << rules.crops) - 1
-    there = np.flatnonzero(phase == ASSIGN)
+    (there,) = (phase == ASSIGN).nonzero()
     legal[there] = (of(state.crops)[there] & np.uint8(crops)).astype(U64) << _CROP_ACTION
     for rare in (TRUMP, SWAP_TAKE, SWAP_GIVE, REQUISITION):
-        there = np.flatnonzero(phase == rare)
+        (there,) = (phase == rare).nonzero()
         if not there.size:
             continue
         game, actor = games[there], seat[there]
         if rare == TRUMP:
             legal[there] = U64(crops << CROP_ACTION)
         elif rare == SWAP_TAKE:
-            own = state.plots[game, actor] | union(BIT[state.cellars[game, actor]])
+            own = state.plots[game, actor] | state.in_cellar[game, actor]
             legal[there] = own | _PASS_BIT
         elif rare == SWAP_GIVE:
             legal[there] = hand[there]
@@ -67,6 +66,6 @@ def legal_actions(state: State, rules: Rules, rows: Int64 | None = None) -> UInt
 
 def as_mask(legal: UInt64) -> Bool:
     """Legal actions ``uint64[N]`` as ``bool[N, 58]``."""
-    octets = legal.view(np.uint8).reshape(-1, 8)
-    bits = np.unpackbits(octets, axis=1, bitorder="little", count=NUM_ACTIONS)
-    return bits.view(np.bool_)
+    # All bits in one run, of which the first of each row are kept: half the time of row by row.
+    bits = np.unpackbits(legal.view(np.uint8), bitorder="little").reshape(len(legal), 64)
+    return bits.view(np.bool_)[:, :NUM_ACTIONS]

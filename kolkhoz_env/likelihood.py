@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kolkhoz_env.cards import BIT, NO_CROP, U64
 from kolkhoz_env.deal import GOLDEN, mix
+from kolkhoz_env.derived import remember
 from kolkhoz_env.knowledge import Knowledge
 from kolkhoz_env.rules import ASSIGN, PLAY
 from kolkhoz_env.state import EMPTY, Int8, Int64, State
@@ -60,6 +61,7 @@ def _before_trick(state: State, rows: Int64) -> State:
         card = BIT[past.trick[:, place]]
         past.hands[games, seat] |= card
         past.seen[games, past.year - 1] &= ~card
+    remember(past)
     past.trick[:] = EMPTY
     past.led[:] = NO_CROP
     past.phase[:] = PLAY

@@ -20,6 +20,7 @@ from kolkhoz_env.cards import (
     CROP_BITS,
     NO_CROP,
     NUM_ACTIONS,
+    NUM_CARDS,
     PASS,
     RANK,
     SABOTEUR,
@@ -117,11 +118,7 @@ class OneGame:
         if phase == TRUMP:
             return crops << CROP_ACTION
         if phase == SWAP_TAKE:
-            held = n.plots[seat] | 1 << PASS
-            for card in n.cellars[5 * seat : 5 * seat + 5]:
-                if card >= 0:
-                    held |= 1 << card
-            return held
+            return n.plots[seat] | n.in_cellar[seat] | 1 << PASS
         if phase == SWAP_GIVE:
             return n.hands[seat]
         return n.tied[0] if phase == REQUISITION else 0
@@ -159,6 +156,8 @@ class OneGame:
             n.known[seat] = EMPTY
         n.trick[size] = card
         n.seen[n.year[0] - 1] |= bit
+        for stamp in range(card, players * NUM_CARDS, NUM_CARDS):
+            n.last_seen[stamp] = n.year[0]
         n.crops[0] |= _CROP_SET[card]
         led, crop = n.led[0], _CROP[card]
         if led not in (NO_CROP, crop) and crop != NO_CROP:
@@ -185,7 +184,7 @@ class OneGame:
         card = n.trick[place]
         hours = n.hours[crop] + _RANK[card]
         self._decided()
-        n.fields[crop] |= 1 << card
+        n.fields[crop * NUM_CARDS + card] = 1
         n.hours[crop] = hours
         if hours >= self.rules.field_quota and not n.claimed[0] >> crop & 1:
             self._claim_reward(crop)
@@ -229,7 +228,7 @@ class OneGame:
         first = n.planner[0] + 1
         for position in range(n.cursor[0], players):
             seat = (first + position) % players
-            if n.plots[seat] or any(card != EMPTY for card in n.cellars[5 * seat : 5 * seat + 5]):
+            if n.plots[seat] | n.in_cellar[seat]:
                 n.cursor[0] = position
                 n.seat[0] = seat
                 return

@@ -12,8 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from kolkhoz_env.cards import NUM_CARDS
-from kolkhoz_env.encoder import card_codes
+from kolkhoz_env.cards import CODE, NUM_CARDS, SABOTEUR
 from kolkhoz_env.observation import observation_table
 from kolkhoz_env.rules import OVER, SWAP_GIVE, TRUMP, Rules
 from kolkhoz_env.state import EMPTY, PLACE_FACTS, SWAP_CELLAR, SWAP_PLOT, UInt8
@@ -24,7 +23,7 @@ def _one_hot(length: int, index: int) -> bytes:
 
 
 #: Eight octets by card; -1 no card and -2 a hidden one index from the end.
-_CODE = [row.tobytes() for row in card_codes()]
+_CODE = [row.tobytes() for row in CODE]
 _FLAGS = [bytes(value >> c & 1 for c in range(4)) for value in range(16)]
 _LED = [_one_hot(4, crop) for crop in range(5)]
 _SWAPS = [_one_hot(8, swap) for swap in range(8)]
@@ -53,9 +52,9 @@ class OneEncoder:
         self.rules = rules
         table = observation_table(rules)
         self.size = table.size
-        self.planes_end = table["last_seen"].offset
+        self.planes_end = table["fields"].offset
         names = [block.name for block in table.blocks]
-        self.names = names[names.index("last_seen") + 1 :]
+        self.names = names[names.index("fields") :]
         players = rules.players
         self.orders = [
             [(seat + step) % players for step in range(players)] for seat in range(players)
@@ -65,60 +64,45 @@ class OneEncoder:
         """Observation of a seat, ``uint8[size]``."""
         n, players = self.numbers, self.rules.players
         order, leader = self.orders[seat], n.leader[0]
-        cellar = n.cellars[5 * seat : 5 * seat + 5].tolist()
-        planes = self._planes(seat, order, cellar)
         joined = 0
-        for plane in reversed(planes):
+        for plane in reversed(self._planes(seat, order)):
             joined = joined << NUM_CARDS | plane
-        columns = NUM_CARDS * len(planes)
-        octets = np.frombuffer(joined.to_bytes((columns + 7) // 8, "little"), dtype=np.uint8)
-        bits = np.unpackbits(octets, count=columns, bitorder="little")
+        end = self.planes_end
+        octets = np.frombuffer(joined.to_bytes((end + 7) // 8, "little"), dtype=np.uint8)
 
         out = np.empty(self.size, dtype=np.uint8)
-        end = self.planes_end
-        out[:end] = bits[:end]
-        digits = bits[end:].reshape(3, NUM_CARDS)
-        out[end : end + NUM_CARDS] = digits[0] | digits[1] << 1 | digits[2] << 2
+        out[:end] = np.unpackbits(octets, count=end, bitorder="little")
         places = [(other - leader) % players for other in order]
         parts: dict[str, list[Part]] = {
-            **self._cards(seat, order, places, cellar),
+            **self._cards(seat, order, places),
             **self._fields(),
             **self._seats(seat, order, places),
             **self._time(),
         }
         rest = b"".join([octet for name in self.names for octet in parts[name]])
-        out[end + NUM_CARDS :] = np.frombuffer(rest, dtype=np.uint8)
+        out[end:] = np.frombuffer(rest, dtype=np.uint8)
         return out
 
-    def _planes(self, seat: int, order: list[int], cellar: list[int]) -> list[int]:
-        """Card blocks in the order of the table, then three binary digits of ``last_seen``."""
+    def _planes(self, seat: int, order: list[int]) -> list[int]:
+        """Card blocks up to ``unseen`` in the order of the table."""
         n = self.numbers
-        hand, own = n.hands[seat], 0
-        for card in cellar:
-            if card >= 0:
-                own |= 1 << card
-        unseen = self.rules.deck & ~(hand | own | n.seen[n.year[0] - 1])
-        seen = 0
-        later = []
-        for year in range(4, -1, -1):
-            seen |= n.seen[year] | n.dealt[5 * seat + year]
-            later.append(seen)
-        five, four, three, two, one = later
-        digits = ((one & ~two) | (three & ~four) | five, two & ~four, four)
+        hand, cellar = n.hands[seat], n.in_cellar[seat]
+        unseen = self.rules.deck & ~(hand | cellar | n.seen[n.year[0] - 1])
         plots = [n.plots[other] for other in order]
-        return [hand, own, *plots, n.north[0], unseen, *n.fields, *digits]
+        return [hand, cellar, *plots, n.north[0], unseen]
 
     def _cards(
-        self, seat: int, order: list[int], places: list[int], cellar: list[int]
+        self, seat: int, order: list[int], places: list[int]
     ) -> Mapping[str, list[Part]]:
-        """Blocks of cards in code and of the facts of Cellar places."""
+        """Blocks of single cards and of the facts of Cellar places."""
         n, players = self.numbers, self.rules.players
-        faces = cellar + [card for s in order[1:] for card in n.faces[5 * s : 5 * s + 5].tolist()]
+        faces = [n.face_codes[5 * s : 5 * s + 5] for s in order[1:]]
         width = 5 * PLACE_FACTS
         assigning = n.trick_size[0] == players
         card = n.trick[min(n.assigned[0], players - 1)] if assigning else EMPTY
         return {
-            "cellar_cards": [_CODE[face] for face in faces],
+            "last_seen": [n.last_seen[NUM_CARDS * seat : NUM_CARDS * (seat + 1)]],
+            "cellar_cards": [n.cellar_codes[5 * seat : 5 * seat + 5], *faces],
             "cellar_places": [n.places[width * s : width * s + width] for s in order],
             "trick": [_CODE[n.trick[place]] for place in places],
             "known_in_hand": [_CODE[n.known[s]] for s in order],
@@ -143,10 +127,11 @@ class OneEncoder:
         n, quota = self.numbers, min(self.rules.field_quota, 255)
         hours = n.hours.tolist()
         return {
+            "fields": [n.fields],
             "hours": [bytes([min(value, 255) for value in hours])],
             "short": [bytes([max(quota - value, 0) for value in hours])],
             "claimed": [_FLAGS[n.claimed[0]]],
-            "sabotaged": [bytes([field >> 52 for field in n.fields])],
+            "sabotaged": [n.fields[SABOTEUR::NUM_CARDS].tobytes()],
             "failed": [_FLAGS[n.failed[0]]],
             "led": [_LED[n.led[0]]],
             "trick_crops": [_FLAGS[n.crops[0]]],

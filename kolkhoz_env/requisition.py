@@ -6,15 +6,16 @@ import numpy as np
 
 from kolkhoz_env.cards import (
     BIT,
+    CODE,
     CROP_BITS,
-    NUM_CARDS,
     RANK,
     RANK_BITS,
+    SABOTEUR,
     SABOTEUR_BIT,
     U64,
     single_card,
-    union,
 )
+from kolkhoz_env.derived import show
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import (
     COUNTER,
@@ -29,16 +30,23 @@ from kolkhoz_env.state import (
     Int16,
     Int64,
     State,
+    UInt8,
     UInt64,
 )
+from kolkhoz_env.tricks import STILL_TO_COME
 
 #: ``uint64[16]``: cards eligible when these fields failed; the Saboteur matches every one.
 ELIGIBLE = np.array(
     [sum(int(CROP_BITS[c]) for c in range(4) if v >> c & 1) | (bool(v) << 52) for v in range(16)],
     dtype=U64,
 )
-#: ``bool[16, 4]``: failed fields as flags by crop.
-_FAILED_CROPS = (np.arange(16)[:, None] >> np.arange(4)) & 1 == 1
+#: ``uint8[16, 15, 8]`` by failed fields and the highest rank of their crops that a Cellar can keep,
+#: plus 1 (13 says nothing, -1 that nothing eligible is left): what no public fact can exceed.
+_LIMITS = np.full((16, 15, PLACE_FACTS), 255, dtype=np.uint8)
+for _crop in range(4):
+    _failed = np.arange(16) >> _crop & 1 == 1
+    _LIMITS[_failed, :, PLACE_HIGHEST + _crop] = np.maximum(np.arange(-1, 14), 0)
+_LIMITS[:, 0, PLACE_SABOTEUR] = 0
 #: ``uint8[16, 8]``: public facts of a Cellar place filled by a seat with these voids shown. The
 #: Saboteur follows every crop, so whoever did not follow does not hold it.
 PLACE_FILLED = np.array(
@@ -47,29 +55,37 @@ PLACE_FILLED = np.array(
 )
 #: ``int8[8192]``: highest rank among thirteen bits by rank, 0 if there is none.
 _TOP_RANK = np.frexp(np.arange(8192.0))[1].astype(np.int8)
-#: ``int16[7, 256]`` by place of an octet in a zone and its value: summed rank of its cards.
-_RANKS_OF_OCTET = np.zeros((7, 256), dtype=np.int16)
-for _card in range(NUM_CARDS):
-    _holds = np.arange(256) >> _card % 8 & 1
-    _RANKS_OF_OCTET[_card // 8] += (_holds * RANK[_card]).astype(np.int16)
+#: ``int8[8192]``: the lowest such rank, 14 if there is none.
+_LOW_RANK = np.frexp(np.arange(8192) & -np.arange(8192))[1].astype(np.int8)
+_LOW_RANK[0] = 14
+#: ``uint64[4]``: cards whose rank has the binary digit 1, 2, 4 or 8.
+_DIGITS = np.array(
+    [sum(int(cards) for rank, cards in enumerate(RANK_BITS) if rank & d) for d in (1, 2, 4, 8)],
+    dtype=U64,
+)
+_DIGIT_VALUES = np.array([1, 2, 4, 8], dtype=np.int16)
 
 
 def holdings(state: State, rows: Int64) -> UInt64:
     """Plot and Cellar of each seat together, ``uint64[n, P]``."""
-    return state.plots[rows] | union(BIT[state.cellars[rows]])
+    return state.plots.take(rows, axis=0) | state.in_cellar.take(rows, axis=0)
 
 
 def bank(state: State, rows: Int64) -> None:
     """The last card of each hand goes face-down to the Cellar place of the year."""
-    hands = state.hands[rows]
+    hands = state.hands.take(rows, axis=0)
     place = state.year[rows] - 1
     cards = single_card(hands)
+    state.in_cellar[rows] |= hands
     state.cellars[rows, :, place] = cards
-    facts = PLACE_FILLED[state.voids[rows]]
+    state.cellar_codes[rows, :, place] = CODE[cards]
+    facts = PLACE_FILLED.take(state.voids.take(rows, axis=0), axis=0)
     facts[:, :, PLACE_SINCE] = state.year[rows, None]
-    known = state.known[rows]
+    known = state.known.take(rows, axis=0)
     facts[:, :, PLACE_PUBLIC] = known != EMPTY
-    state.faces[rows, :, place] = np.where(known != EMPTY, known, HIDDEN)
+    faces = np.where(known != EMPTY, known, np.int8(HIDDEN))
+    state.faces[rows, :, place] = faces
+    state.face_codes[rows, :, place] = CODE[faces]
     state.places[rows, :, place] = facts
     state.totals[rows, :, COUNTER["banked_ranks"]] += RANK[cards]
     state.hands[rows] = 0
@@ -78,21 +94,23 @@ def bank(state: State, rows: Int64) -> None:
 
 def identify_failed_fields(state: State, rows: Int64, rules: Rules) -> None:
     """Find the failed fields and whom they expose: Medal holders, or all others than a Hero."""
-    short = state.hours[rows] < rules.field_quota
-    sabotaged = (state.fields[rows] & SABOTEUR_BIT) != 0
+    short = state.hours.take(rows, axis=0) < rules.field_quota
+    sabotaged = state.fields[rows, :, SABOTEUR] == 1
     failed = (short | sabotaged)[:, : rules.crops]
     state.failed[rows] = failed @ (1 << np.arange(rules.crops, dtype=np.uint8))
-    medals = state.medals[rows]
+    medals = state.medals.take(rows, axis=0)
     hero = (medals == state.trick_number[rows, None]) & rules.hero_of_labor
     inspected = np.where(hero.any(axis=1, keepdims=True), ~hero, medals > 0)
     state.inspected[rows] = inspected @ (1 << np.arange(rules.players, dtype=np.uint8))
-    state.totals[rows, :, COUNTER["fields_failed"]] += failed.sum(axis=1, dtype=np.int16)[:, None]
-    state.totals[rows, :, COUNTER["medals"]] += medals
-    state.totals[rows, :, COUNTER["heroes"]] += hero
-    state.totals[rows, :, COUNTER["inspections"]] += inspected
+    totals = state.totals.take(rows, axis=0)
+    totals[:, :, COUNTER["fields_failed"]] += np.bitwise_count(state.failed[rows])[:, None]
+    totals[:, :, COUNTER["medals"]] += medals
+    totals[:, :, COUNTER["heroes"]] += hero
+    totals[:, :, COUNTER["inspections"]] += inspected
+    state.totals[rows] = totals
 
 
-def cutoff(pool: UInt64, quota: Int64) -> tuple[UInt64, UInt64, Int64, Int64]:
+def cutoff(pool: UInt64, quota: Int64 | UInt8) -> tuple[UInt64, UInt64, Int64, Int64]:
     """Split pools ``uint64[m]`` at their highest ``quota`` (``[m]``, 1 or more) cards.
 
     Returns the cards that go for certain, the cards tied at the cutoff where a choice is left
@@ -103,23 +121,32 @@ def cutoff(pool: UInt64, quota: Int64) -> tuple[UInt64, UInt64, Int64, Int64]:
     left, need = pool.copy(), quota.astype(np.uint8)
     sure_cards, tied_cards = np.zeros_like(pool), np.zeros_like(pool)
     to_choose = np.zeros_like(need)
-    lowest = np.full(pool.shape, 14, dtype=np.int8)
     # Rank by rank from the top: each rank that goes takes at least one card off the quota.
     for _ in range(int(need.max(initial=0))):
-        ranks = (left | left >> U64(13) | left >> U64(26) | left >> U64(39)) & U64(0x1FFF)
-        rank = _TOP_RANK.take(ranks.astype(np.int64))
-        cards = left & RANK_BITS.take(rank)
+        cards = left & RANK_BITS.take(_TOP_RANK.take(_ranks_in(left)))
         count = np.bitwise_count(cards)
-        goes = (count <= need) & (count > 0)
-        sure_cards |= cards * goes
-        lowest = np.where(goes, rank, lowest)
-        choice = np.where(goes | (count == 0), np.uint8(0), need)
-        tied_cards |= cards * (choice > 0)
+        goes = count <= need
+        sure = cards * goes
+        sure_cards |= sure
+        tied = cards ^ sure
+        tied_cards |= tied
+        choice = need * (tied != 0)
         to_choose += choice
         need -= choice + count * goes
-        left ^= cards
+        # Where the quota is met, nothing is left to go.
+        left = (left ^ cards) * (need != 0)
+    lowest = _LOW_RANK.take(_ranks_in(sure_cards))
+    lowest *= (sure_cards & SABOTEUR_BIT) == 0
     # A quota that is still not met met the end of the pool.
-    return sure_cards, tied_cards, to_choose.astype(np.int64), np.where(need > 0, 0, lowest)
+    lowest *= need == 0
+    return sure_cards, tied_cards, to_choose.astype(np.int64), lowest.astype(np.int64)
+
+
+def _ranks_in(zones: UInt64) -> Int64:
+    """Ranks of the ordinary cards of zones as bits, 0 for the Ace, ``int64[m]``."""
+    folded = zones | zones >> U64(26)
+    folded |= folded >> U64(13)
+    return (folded & U64(0x1FFF)).view(np.int64)
 
 
 def inspect(state: State, rows: Int64) -> Bool:
@@ -129,22 +156,20 @@ def inspect(state: State, rows: Int64) -> Bool:
     Returns ``bool[n]``: whether such a seat was found.
     """
     players = state.players
-    seats = np.arange(players)
-    order = (seats - state.planner[rows, None] - 1) % players
-    quota = np.bitwise_count(state.failed[rows]).astype(np.int64)
-    inspected = (state.inspected[rows, None] >> seats.astype(np.uint8)) & 1 == 1
-    inspected &= (order >= state.cursor[rows, None]) & (quota > 0)[:, None]
+    planner, failed = state.planner[rows], state.failed[rows]
+    waiting = state.inspected[rows] & STILL_TO_COME[players][planner, state.cursor[rows]]
+    waiting *= failed != 0
     # From here on pairs of a game and an inspected seat.
-    game, seat = np.nonzero(inspected)
+    game, seat = ((waiting[:, None] >> np.arange(players, dtype=np.uint8)) & np.uint8(1)).nonzero()
     at = rows[game] * players + seat
-    held = state.plots.ravel()[at] | union(BIT[state.cellars.reshape(-1, 5)[at]])
-    pool = held & ELIGIBLE[state.failed[rows[game]]]
-    sure, tied, to_choose, lowest = cutoff(pool, quota[game])
+    held = state.plots.ravel()[at] | state.in_cellar.ravel()[at]
+    pool = held & ELIGIBLE[failed[game]]
+    sure, tied, to_choose, lowest = cutoff(pool, np.bitwise_count(failed)[game])
 
     first = np.full(rows.size, players)
-    choosing = np.flatnonzero(to_choose)
+    (choosing,) = to_choose.nonzero()
     if choosing.size:
-        turn = order[game, seat]
+        turn = (seat - planner[game] - 1) % players
         np.minimum.at(first, game[choosing], turn[choosing])
         owners = choosing[turn[choosing] == first[game[choosing]]]
         games = rows[game[owners]]
@@ -178,22 +203,23 @@ def send_chosen(state: State, rows: Int64, cards: Int64) -> Bool:
 
 def _send_north(state: State, at: Int64, send: UInt64) -> None:
     """Move cards ``uint64[m]`` of the seats ``at`` (game * P + seat) from their holdings North."""
-    losing = np.flatnonzero(send)
+    (losing,) = send.nonzero()
     at, send = at[losing], send[losing]
     state.plots.ravel()[at] &= ~send
-    cellars = state.cellars.reshape(-1, 5)
-    held = cellars[at]
-    gone = (BIT[held] & send[:, None]) != 0
-    held[gone] = EMPTY
-    cellars[at] = held
-    faces = state.faces.reshape(-1, 5)
-    faces[at] = np.where(gone, np.int8(EMPTY), faces[at])
-    places = state.places.view(np.uint64).reshape(-1, 5)
-    places[at] = np.where(gone, U64(0), places[at])
+    state.in_cellar.ravel()[at] &= ~send
+    held = BIT[state.cellars.reshape(-1, 5).take(at, axis=0)]
+    losing, place = ((held & send[:, None]) != 0).nonzero()
+    gone = at[losing] * 5 + place
+    state.cellars.ravel()[gone] = EMPTY
+    state.cellar_codes.ravel()[gone] = 0
+    state.faces.ravel()[gone] = EMPTY
+    state.face_codes.ravel()[gone] = 0
+    state.places.view(np.uint64).ravel()[gone] = 0
 
     games = at // state.players
     np.bitwise_or.at(state.north, games, send)
-    np.bitwise_or.at(state.seen.ravel(), games * 5 + state.year[games] - 1, send)
+    # What lay in a Plot was seen in this year before.
+    show(state, games[losing], single_card(held[losing, place]).astype(np.int64))
     totals = state.totals.reshape(-1, state.totals.shape[2])
     totals[at, COUNTER["cards_north"]] += np.bitwise_count(send)
     totals[at, COUNTER["ranks_north"]] += ranks_of(send)
@@ -205,17 +231,12 @@ def _conclude(state: State, at: Int64, highest: Int64) -> None:
     Seats as in :func:`_send_north`. 13 says nothing, -1 that nothing eligible is left, the
     Saboteur included.
     """
-    failed = _FAILED_CROPS[state.failed[at // state.players]]
-    limit = np.where(failed, np.maximum(highest, 0)[:, None], 13).astype(np.uint8)
-    all_places = state.places.reshape(-1, 5, PLACE_FACTS)
-    places = all_places[at]
-    crops = slice(PLACE_HIGHEST, PLACE_HIGHEST + 4)
-    places[..., crops] = np.minimum(places[..., crops], limit[:, None, :])
-    places[..., PLACE_SABOTEUR] &= (highest >= 0)[:, None]
-    all_places[at] = places
+    limits = _LIMITS[state.failed[at // state.players], highest + 1]
+    places = state.places.reshape(-1, 5, PLACE_FACTS)
+    places[at] = np.minimum(places.take(at, axis=0), limits[:, None])
 
 
 def ranks_of(zones: UInt64) -> Int16:
     """Summed printed ranks of zones ``uint64[...]``, ``int16``; the Saboteur counts 0."""
-    octets = np.ascontiguousarray(zones)[..., None].view(np.uint8)[..., :7]
-    return _RANKS_OF_OCTET[np.arange(7), octets].sum(axis=-1, dtype=np.int16)
+    counts = np.bitwise_count(np.asarray(zones)[..., None] & _DIGITS)
+    return counts.astype(np.int16) @ _DIGIT_VALUES

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kolkhoz_env.cards import BIT, CROP_BITS, NUM_CROPS, RANK_BITS, SABOTEUR_BIT, U64, union
+from kolkhoz_env.cards import CROP_BITS, NUM_CROPS, RANK_BITS, SABOTEUR_BIT, U64, zone_with
 from kolkhoz_env.errors import KolkhozError
 from kolkhoz_env.knowledge import Knowledge, last_seen_planes
 from kolkhoz_env.state import (
@@ -76,8 +76,8 @@ def find_slots(knowledge: Knowledge, year: int) -> Slots:
     planes = last_seen_planes(state, seats)
     low_bits = np.bitwise_or.reduce(RANK_BITS[1 : rules.low_rewards + 1], initial=_NOTHING)
     lows = low_bits & U64(rules.deck) & ~planes[:, 0]
-    cards = knowledge.unseen() & ~lows & ~union(BIT[state.known])
-    cards &= ~union(BIT[state.cellars.reshape(size, -1)])
+    cards = knowledge.unseen() & ~lows & ~zone_with(state.known)
+    cards &= ~zone_with(state.cellars)
 
     games = np.arange(size)[:, None]
     others = (seats[:, None] + np.arange(1, players)) % players

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from kolkhoz_env.cards import NUM_CARDS
 from kolkhoz_env.rules import MAX_YEARS, OVER, Rules
 
 Int8 = NDArray[np.int8]
@@ -58,7 +59,8 @@ class State:
 
     ``T`` is the number of crops (4), ``Y`` the number of years (5). Seats are absolute. Crop 4
     (``NO_CROP``) stands for none. Arrays marked *secret* hold what no seat may know; those marked
-    *own* are known to the seat they belong to alone.
+    *own* are known to the seat they belong to alone. What an observation shows as it stands here is
+    kept in that form, also where it follows from other arrays (see `derived`).
     """
 
     key: UInt64  # [N] secret: what all shuffles of the game are hashed from
@@ -72,7 +74,10 @@ class State:
     dealt: UInt64  # [N, P, Y] own: the hand as dealt in each year
     plots: UInt64  # [N, P]
     cellars: Int8  # [N, P, Y] own: card banked in each year's place, EMPTY or HIDDEN
+    cellar_codes: UInt64  # [N, P, Y] own: cellars as cards.CODE
+    in_cellar: UInt64  # [N, P] own: the cards of each Cellar together
     faces: Int8  # [N, P, Y] cellars as the public sees them: EMPTY, HIDDEN or a known card
+    face_codes: UInt64  # [N, P, Y] faces as cards.CODE
     places: UInt8  # [N, P, Y, 8] what is publicly known of each Cellar place, see PLACE_*
     known: Int8  # [N, P] the card publicly known to be in a hand (never more than one), or EMPTY
     voids: UInt8  # [N, P] bit c: the seat has shown this year that it holds no crop c
@@ -81,7 +86,7 @@ class State:
     revealed: UInt8  # [N, T, Y] ranks of the rewards revealed so far, 0 beyond
     rewards: UInt64  # [N] revealed rewards of the year, not yet claimed
     claimed: UInt8  # [N] bit c: field c has paid its reward this year
-    fields: UInt64  # [N, T] cards assigned to each field this year
+    fields: UInt8  # [N, T, 53] by card: 1 if assigned to the field this year
     hours: Int16  # [N, T]
     trick: Int8  # [N, P] cards in the order played, EMPTY beyond
     trick_size: Int8  # [N]
@@ -101,6 +106,7 @@ class State:
     to_send: Int8  # [N] cards the acting owner still has to choose for the North
     tied: UInt64  # [N] own: the cards it may choose from
     seen: UInt64  # [N, Y] cards whose place was public at any time of each year
+    last_seen: UInt8  # [N, P, 53] own: last year in which a card was in seen or dealt, 0 for never
     totals: Int16  # [N, P, len(COUNTERS)] secret: statistics for reports, never shown to a seat
 
     @property
@@ -115,7 +121,7 @@ class State:
 
     def take(self, rows: NDArray[np.integer]) -> State:
         """Independent copy of some games; rows may repeat."""
-        return State(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+        return State(**{f.name: getattr(self, f.name).take(rows, axis=0) for f in fields(self)})
 
     def put(self, rows: NDArray[np.integer], other: State) -> None:
         """Overwrite games ``rows`` with the games of ``other``, in order."""
@@ -144,13 +150,13 @@ def empty_state(size: int, rules: Rules) -> State:
         key=u64(n), year=i8(n), planner=i8(n), phase=i8(n, fill=OVER), seat=i8(n, fill=-1),
         decision=np.zeros(n, dtype=np.int32), trump=i8(n, fill=4), hands=u64(n, p),
         dealt=u64(n, p, y), plots=u64(n, p), cellars=i8(n, p, y, fill=EMPTY),
-        faces=i8(n, p, y, fill=EMPTY), places=u8(n, p, y, PLACE_FACTS), known=i8(n, p, fill=EMPTY),
+        cellar_codes=u64(n, p, y), in_cellar=u64(n, p), faces=i8(n, p, y, fill=EMPTY),
+        face_codes=u64(n, p, y), places=u8(n, p, y, PLACE_FACTS), known=i8(n, p, fill=EMPTY),
         voids=u8(n, p), north=u64(n), piles=i8(n, t, y, fill=EMPTY), revealed=u8(n, t, y),
-        rewards=u64(n), claimed=u8(n), fields=u64(n, t), hours=np.zeros((n, t), dtype=np.int16),
-        trick=i8(n, p, fill=EMPTY), trick_size=i8(n), trick_number=i8(n), leader=i8(n),
-        led=i8(n, fill=4), crops=u8(n), best=u8(n), winner=i8(n), assigned=i8(n),
-        medals=i8(n, p), swaps=i8(n, p), taken=i8(n, fill=EMPTY), failed=u8(n),
-        inspected=u8(n), cursor=i8(n), to_send=i8(n),
-        tied=u64(n), seen=u64(n, y),
-        totals=np.zeros((n, p, len(COUNTERS)), dtype=np.int16),
+        rewards=u64(n), claimed=u8(n), fields=u8(n, t, NUM_CARDS),
+        hours=np.zeros((n, t), dtype=np.int16), trick=i8(n, p, fill=EMPTY), trick_size=i8(n),
+        trick_number=i8(n), leader=i8(n), led=i8(n, fill=4), crops=u8(n), best=u8(n),
+        winner=i8(n), assigned=i8(n), medals=i8(n, p), swaps=i8(n, p), taken=i8(n, fill=EMPTY),
+        failed=u8(n), inspected=u8(n), cursor=i8(n), to_send=i8(n), tied=u64(n), seen=u64(n, y),
+        last_seen=u8(n, p, NUM_CARDS), totals=np.zeros((n, p, len(COUNTERS)), dtype=np.int16),
     )  # fmt: skip

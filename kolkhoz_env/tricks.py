@@ -1,4 +1,4 @@
-"""Which crops a card stands for, and which card of a trick is strongest."""
+"""Which crops a card stands for, which card of a trick is strongest, and who comes next."""
 
 from __future__ import annotations
 
@@ -16,3 +16,32 @@ for _crop in range(NUM_CROPS):
     STRENGTH[:, _crop, _cards] = np.arange(1, 14)
     STRENGTH[_crop, :, _cards] = np.arange(21, 34)
 STRENGTH[:, :, SABOTEUR] = 20
+#: ``uint8[4, 5]`` by Planner and cursor, for each number of players: the seats that are still to
+#: come in the order that begins left of the Planner, as bits.
+STILL_TO_COME = {
+    players: np.array(
+        [
+            [
+                sum(1 << (planner + 1 + place) % players for place in range(cursor, players))
+                for cursor in range(5)
+            ]
+            for planner in range(4)
+        ],
+        dtype=np.uint8,
+    )
+    for players in (2, 3, 4)
+}
+#: ``int8[4, 16]`` by Planner and seats as bits: which place in that order comes first, 0 for none.
+FIRST_IN_ORDER = {
+    players: np.array(
+        [
+            [
+                next((p for p in range(players) if seats >> (planner + 1 + p) % players & 1), 0)
+                for seats in range(16)
+            ]
+            for planner in range(4)
+        ],
+        dtype=np.int8,
+    )
+    for players in (2, 3, 4)
+}

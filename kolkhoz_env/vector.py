@@ -266,9 +266,9 @@ class VectorKolkhoz:
             self._play_forced()
 
     def _check(self, actions: Int64, legal: UInt64, over: Bool) -> None:
-        in_range = (actions >= 0) & (actions < NUM_ACTIONS)
-        allowed = (legal >> np.where(in_range, actions, 63).astype(np.uint64)) & np.uint64(1) == 1
-        wrong = np.flatnonzero(~(allowed & in_range) & ~over)
+        # Numbers below 0 become very large ones, and shifts by 64 or more leave no bits.
+        allowed = (legal >> actions.astype(np.uint64)) & np.uint64(1) != 0
+        (wrong,) = (~(allowed | over)).nonzero()
         if wrong.size:
             row = int(wrong[0])
             raise IllegalActionError(self.describe_illegal(row, int(actions[row])))

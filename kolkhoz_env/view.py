@@ -194,13 +194,13 @@ def _cellar(cards: list[int], places: list[list[int]], crops: str) -> list[dict[
 
 def _fields(game: dict[str, Any], crops: str) -> dict[str, dict[str, Any]]:
     fields = {}
-    for c, crop in enumerate(crops):
+    for c, (crop, cards) in enumerate(zip(crops, game["fields"], strict=False)):
         reward = _names(game["rewards"] >> 13 * c & 0x1FFF)
         fields[crop] = {
             "hours": game["hours"][c],
             "reward": crop + reward[0][1:] if reward else None,
             "claimed": bool(game["claimed"] >> c & 1),
-            "cards": _names(game["fields"][c]),
+            "cards": sorted(card_name(card) for card, there in enumerate(cards) if there),
         }
     return fields
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from kolkhoz_env import view_fields as form
-from kolkhoz_env.cards import CROPS, NO_CROP, RANK, SABOTEUR, card_name
+from kolkhoz_env.cards import CROPS, NO_CROP, RANK, SABOTEUR, card_name, cards_in
+from kolkhoz_env.derived import derive
 from kolkhoz_env.errors import RulesError, ViewError
 from kolkhoz_env.knowledge import Knowledge
 from kolkhoz_env.rules import OVER, PHASES, REQUISITION, SWAP_GIVE, SWAP_TAKE, Rules
@@ -67,7 +68,11 @@ def read_views(views: Sequence[Mapping[str, Any] | str]) -> Knowledge:
         if game.rules != rules:
             refuse("rules", "not those of the first view; views read together share theirs")
         game.fill(state, row)
-    return Knowledge(state, np.array([game.knower for game in games], dtype=np.int8), rules)
+    derive(state)
+    seats = np.array([game.knower for game in games], dtype=np.int8)
+    # Others have seen what was public, but the views don't tell that from the seat's own deal.
+    state.last_seen[np.arange(rules.players) != seats[:, None]] = 0
+    return Knowledge(state, seats, rules)
 
 
 def _read(view: Mapping[str, Any] | str) -> Game:
@@ -295,7 +300,8 @@ class Game:
             getattr(state, name)[row] = value
         state.hands[row, self.knower] = self.hand
         state.trick[row, : len(self.trick)] = self.trick
-        state.fields[row, : len(self.crops)] = self.fields
+        for crop, cards in enumerate(self.fields):
+            state.fields[row, crop, cards_in(cards)] = 1
         state.hours[row, : len(self.crops)] = self.hours
         for crop, pile in enumerate(self.piles):
             state.piles[row, crop, : self.year] = pile

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kolkhoz_env.cards import BIT, NUM_CARDS, NUM_CROPS, ONE, U64, single_card, union
 from kolkhoz_env.deal import GOLDEN, mix
+from kolkhoz_env.derived import derive
 from kolkhoz_env.errors import KolkhozError
 from kolkhoz_env.knowledge import Knowledge
 from kolkhoz_env.placing import draw, place_cards
@@ -70,6 +71,7 @@ def sample_worlds(knowledge: Knowledge, count: int, seed: ArrayLike) -> VectorKo
             chunk = slice(start, start + _CHUNK)
             _draw_worlds(worlds, start, knowledge, slots, game[chunk], keys[chunk])
         _take_hidden(worlds)
+        derive(worlds)
     return VectorKolkhoz.from_state(worlds, rules, game_ids=np.arange(worlds.size))
 
 

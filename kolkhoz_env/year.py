@@ -20,15 +20,16 @@ from kolkhoz_env.cards import (
     CROP_ACTION,
     CROP_BITS,
     NO_CROP,
+    NUM_CARDS,
     NUM_CROPS,
-    PASS,
     RANK,
-    SABOTEUR_BIT,
+    SABOTEUR,
     single_card,
     union,
+    zone_with,
 )
 from kolkhoz_env.deal import Dealer, first_planners, hashed_deal, reward_piles
-from kolkhoz_env.requisition import PLACE_FILLED, bank, identify_failed_fields, inspect, send_chosen
+from kolkhoz_env.requisition import bank, identify_failed_fields, inspect, send_chosen
 from kolkhoz_env.rules import (
     ASSIGN,
     OVER,
@@ -39,20 +40,8 @@ from kolkhoz_env.rules import (
     TRUMP,
     Rules,
 )
-from kolkhoz_env.state import (
-    COUNTER,
-    EMPTY,
-    HIDDEN,
-    PLACE_SINCE,
-    PLACE_SWAPPED,
-    SWAP_CELLAR,
-    SWAP_PASS,
-    SWAP_PLOT,
-    Int8,
-    Int64,
-    State,
-    UInt64,
-)
+from kolkhoz_env.state import COUNTER, EMPTY, Bool, Int8, Int64, State, UInt64
+from kolkhoz_env.swapping import begin_swaps, swap_give, swap_take
 from kolkhoz_env.tricks import CROP_SET, STRENGTH
 
 
@@ -94,7 +83,9 @@ def set_up(
     state.decision[rows] = 0
     for zone in (state.hands, state.dealt, state.plots, state.north, state.seen):
         zone[rows] = 0
-    for counter in (state.places, state.revealed, state.totals):
+    for banked in (state.in_cellar, state.cellar_codes, state.face_codes, state.places):
+        banked[rows] = 0
+    for counter in (state.last_seen, state.revealed, state.totals):
         counter[rows] = 0
     state.cellars[rows] = EMPTY
     state.faces[rows] = EMPTY
@@ -131,16 +122,20 @@ def _deal(state: State, rows: Int64, course: Course, famine: bool) -> None:
     state.dealt[rows, :, year - 1] = hands
     rewards = state.piles[rows, :, year - 1]
     state.revealed[rows, :, year - 1] = RANK[rewards]
-    state.rewards[rows] = union(BIT[rewards])
+    state.rewards[rows] = zone_with(rewards)
     if famine:
         state.north[rows] |= BIT[turned_up]
         state.trump[rows] = CROP[turned_up]  # the Saboteur's crop is NO_CROP: no trump
     public = state.rewards[rows] | state.north[rows]
-    public |= union(state.plots[rows])
-    public |= union(BIT[state.faces[rows].reshape(rows.size, -1)])
+    public |= union(state.plots.take(rows, axis=0))
+    public |= zone_with(state.faces.take(rows, axis=0))
     state.seen[rows, year - 1] = public
+    seen = np.unpackbits((hands | public[:, None]).view(np.uint8), bitorder="little")
+    seen = seen.reshape(rows.size, state.players, 64)[:, :, :NUM_CARDS]
+    last_seen = state.last_seen.take(rows, axis=0)
+    state.last_seen[rows] = np.maximum(last_seen, seen * year.view(np.uint8)[:, None, None])
     if famine:
-        _begin_swaps(state, rows, course.rules)
+        begin_swaps(state, rows, course.rules)
     else:
         state.phase[rows] = TRUMP
         state.seat[rows] = state.planner[rows]
@@ -151,93 +146,10 @@ def choose_trump(state: State, rows: Int64, actions: Int64, course: Course) -> N
     crop = actions - CROP_ACTION
     state.trump[rows] = crop
     state.totals[rows, state.seat[rows], COUNTER["trump_wheat"] + crop] += 1
-    _begin_swaps(state, rows, course.rules)
-
-
-# Swapping ------------------------------------------------------------------------------------
-
-
-def _begin_swaps(state: State, rows: Int64, rules: Rules) -> None:
-    swapping = state.year[rows] > 1 if rules.swaps else np.zeros(rows.size, dtype=np.bool_)
-    _begin_tricks(state, rows[~swapping])
-    _next_swap(state, rows[swapping])
-
-
-def _next_swap(state: State, rows: Int64) -> None:
-    """The next seat in swap order that holds a Plot or Cellar card, else the first trick."""
-    if not rows.size:
-        return
-    order = np.arange(state.players)
-    seats = (state.planner[rows, None] + 1 + order) % state.players
-    holds = (state.plots[rows] != 0) | (state.cellars[rows] != EMPTY).any(axis=2)
-    waiting = np.take_along_axis(holds, seats, axis=1) & (order >= state.cursor[rows, None])
-    found = waiting.any(axis=1)
-    first = waiting.argmax(axis=1)
-    there, position = rows[found], first[found]
-    state.phase[there] = SWAP_TAKE
-    state.cursor[there] = position
-    state.seat[there] = seats[found, position]
-    _begin_tricks(state, rows[~found])
-
-
-def swap_take(state: State, rows: Int64, actions: Int64, course: Course) -> None:
-    """A seat picks the Plot or Cellar card that it wants in hand, or declines."""
-    declines = actions == PASS
-    passed = rows[declines]
-    state.swaps[passed, state.seat[passed]] = SWAP_PASS
-    state.cursor[passed] += 1
-    _next_swap(state, passed)
-
-    rows, cards = rows[~declines], actions[~declines]
-    if not rows.size:
-        return
-    seats = state.seat[rows]
-    state.taken[rows] = cards
-    in_plot = (state.plots[rows, seats] & BIT[cards]) != 0
-    place = (state.cellars[rows, seats] == cards[:, None]).argmax(axis=1)
-    state.swaps[rows, seats] = np.where(in_plot, SWAP_PLOT, SWAP_CELLAR + place)
-    state.phase[rows] = SWAP_GIVE
-
-
-def swap_give(state: State, rows: Int64, actions: Int64, course: Course) -> None:
-    """The hand card takes the place of the picked one; a Plot stays face-up, a Cellar face-down."""
-    seats = state.seat[rows]
-    taken = state.taken[rows].astype(np.int64)
-    state.hands[rows, seats] ^= BIT[actions] | BIT[taken]
-    state.totals[rows, seats, COUNTER["swaps"]] += 1
-    state.totals[rows, seats, COUNTER["swap_gain"]] += RANK[actions] - RANK[taken]
-
-    plot = state.swaps[rows, seats] == SWAP_PLOT
-    r, s = rows[plot], seats[plot]
-    state.plots[r, s] ^= BIT[actions[plot]] | BIT[taken[plot]]
-    state.known[r, s] = taken[plot]
-    state.seen[r, state.year[r] - 1] |= BIT[actions[plot]]
-
-    r, s = rows[~plot], seats[~plot]
-    place = state.swaps[r, s] - SWAP_CELLAR
-    # A card whose face was known in the Cellar is known in the hand.
-    public = state.faces[r, s, place] >= 0
-    state.known[r[public], s[public]] = taken[~plot][public]
-    state.cellars[r, s, place] = actions[~plot]
-    state.faces[r, s, place] = HIDDEN
-    state.places[r, s, place] = PLACE_FILLED[0]
-    state.places[r, s, place, PLACE_SWAPPED] = 1
-    state.places[r, s, place, PLACE_SINCE] = state.year[r]
-
-    state.taken[rows] = EMPTY
-    state.cursor[rows] += 1
-    _next_swap(state, rows)
+    begin_swaps(state, rows, course.rules)
 
 
 # Trick-taking --------------------------------------------------------------------------------
-
-
-def _begin_tricks(state: State, rows: Int64) -> None:
-    leader = (state.planner[rows] + 1) % state.players
-    state.cursor[rows] = 0
-    state.leader[rows] = leader
-    state.seat[rows] = leader
-    state.phase[rows] = PLAY
 
 
 def _clear_trick(state: State, rows: Int64) -> None:
@@ -259,17 +171,24 @@ def play_card(state: State, rows: Int64, actions: Int64, course: Course) -> None
     shown = at_seat[state.known.ravel()[at_seat] == actions]
     state.known.ravel()[shown] = EMPTY
     state.trick.ravel()[rows * players + size] = actions
-    state.seen.ravel()[rows * 5 + (state.year[rows] - 1)] |= bit
+    year = state.year[rows]
+    state.seen.ravel()[rows * 5 + (year - 1)] |= bit
+    last_seen = state.last_seen.ravel()
+    stamp = rows * (players * NUM_CARDS) + actions
+    for _ in range(players):
+        last_seen[stamp] = year
+        stamp += NUM_CARDS
     state.crops[rows] |= CROP_SET[actions]
 
     led, crop = state.led[rows], CROP[actions]
-    strays = np.flatnonzero((led != NO_CROP) & (crop != led) & (crop != NO_CROP))
+    (strays,) = ((led != NO_CROP) & (crop != led) & (crop != NO_CROP)).nonzero()
     state.voids.ravel()[at_seat[strays]] |= (1 << led[strays]).astype(np.uint8)
     led = np.where(size == 0, crop, led)
     state.led[rows] = led
 
-    strength = STRENGTH[state.trump[rows], led, actions]
-    beats = np.flatnonzero(strength > state.best[rows])
+    case = state.trump[rows] * np.int8(5) + led
+    strength = STRENGTH.ravel().take(case * np.int64(NUM_CARDS) + actions)
+    (beats,) = (strength > state.best[rows]).nonzero()
     state.best[rows[beats]] = strength[beats]
     state.winner[rows[beats]] = seat[beats]
 
@@ -277,7 +196,7 @@ def play_card(state: State, rows: Int64, actions: Int64, course: Course) -> None
     state.trick_size[rows] = size
     full = size == players
     following = seat + 1
-    following[following == players] = 0
+    following *= following < players
     state.seat[rows] = following
     done = rows[full]
     if done.size:
@@ -296,7 +215,8 @@ def assign_card(state: State, rows: Int64, actions: Int64, course: Course) -> No
     place = state.assigned[rows]
     card = state.trick.ravel()[rows * players + place]
     crops = actions - CROP_ACTION
-    _work(state, rows, crops, BIT[card], RANK[card], course)
+    state.fields.ravel()[(rows * NUM_CROPS + crops) * NUM_CARDS + card] = 1
+    _work(state, rows, crops, card == SABOTEUR, RANK[card], course)
     place = place + 1
     state.assigned[rows] = place
     finished = rows[place == players]
@@ -310,25 +230,27 @@ def assign_rest(state: State, rows: Int64, actions: Int64, course: Course) -> No
     The same as so many calls of :func:`assign_card`, in one step.
     """
     left = np.arange(state.players) >= state.assigned[rows, None]
-    cards = np.where(left, state.trick[rows], EMPTY)
+    cards = state.trick.take(rows, axis=0)
     state.decision[rows] += left.sum(axis=1, dtype=np.int32)
-    ranks = RANK[cards].sum(axis=1, dtype=np.int16)
-    _work(state, rows, actions - CROP_ACTION, union(BIT[cards]), ranks, course)
+    crops = actions - CROP_ACTION
+    game, place = left.nonzero()
+    state.fields[rows[game], crops[game], cards[game, place]] = 1
+    ranks = (RANK[cards] * left).sum(axis=1, dtype=np.int16)
+    _work(state, rows, crops, ((cards == SABOTEUR) & left).any(axis=1), ranks, course)
     _finish_trick(state, rows, course)
 
 
 def _work(
-    state: State, rows: Int64, crops: Int64, cards: UInt64, ranks: NDArray[Any], course: Course
+    state: State, rows: Int64, crops: Int64, sabotage: Bool, ranks: NDArray[Any], course: Course
 ) -> None:
-    """Put cards (a zone and its summed rank a row) to work on a field; pay its reward if due."""
+    """Count the ranks of Workers as hours of a field; pay its reward if due."""
     at_field = rows * NUM_CROPS + crops
-    state.fields.ravel()[at_field] |= cards
     hours = state.hours.ravel()[at_field] + ranks
     state.hours.ravel()[at_field] = hours
-    met = np.flatnonzero(hours >= course.rules.field_quota)
+    (met,) = (hours >= course.rules.field_quota).nonzero()
     if met.size:
         _claim_rewards(state, rows[met], crops[met])
-    sabotaged = rows[(cards & SABOTEUR_BIT) != 0]
+    sabotaged = rows[sabotage]
     if sabotaged.size:
         state.totals[sabotaged, state.seat[sabotaged], COUNTER["saboteurs"]] += 1
 
@@ -420,6 +342,6 @@ def advance(state: State, rows: Int64, actions: Int64, course: Course) -> None:
     state.decision[rows] += 1
     phases = state.phase[rows]
     for phase, decide in DECIDE.items():
-        chosen = np.flatnonzero(phases == phase)
+        (chosen,) = (phases == phase).nonzero()
         if chosen.size:
             decide(state, rows[chosen], actions[chosen], course)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from plain_kolkhoz import PlainGame, PlainRules
 
 from kolkhoz_env.cards import (
@@ -33,6 +34,11 @@ def reference_lines(name: str) -> list[str]:
     """The lines of one file of recorded games, without their line ends."""
     with gzip.open(RECORDS / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
         return [line.rstrip("\n") for line in file]
+
+
+def flagged(flags: NDArray[np.uint8]) -> list[str]:
+    """The cards of a zone given as flags by card, in the order of records."""
+    return sorted(card_name(int(card)) for card in np.flatnonzero(flags))
 
 
 def reference_games(name: str) -> list[dict[str, Any]]:
@@ -71,7 +77,7 @@ def zones(state: State, row: int, rules: Rules) -> dict[str, Any]:
             sorted(card_name(int(card)) for card in cellar if card >= 0)
             for cellar in state.cellars[row]
         ],
-        "fields": {crop: names_in(state.fields[row, c]) for c, crop in enumerate(crops)},
+        "fields": {crop: flagged(state.fields[row, c]) for c, crop in enumerate(crops)},
         "trick": sorted(card_name(int(card)) for card in table),
         "north": names_in(state.north[row]),
     }

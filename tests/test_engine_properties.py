@@ -11,6 +11,7 @@ from kolkhoz_tools import chosen_by_hash, flat, random_rules, zones
 
 from kolkhoz_env.cards import CROPS, names_in
 from kolkhoz_env.deal import hashed_deal, workers_deck
+from kolkhoz_env.derived import derive
 from kolkhoz_env.rules import ASSIGN, Rules
 from kolkhoz_env.state import State
 from kolkhoz_env.vector import VectorKolkhoz
@@ -31,12 +32,18 @@ def copy(state: State) -> State:
 
 
 def assert_sound(table: VectorKolkhoz) -> None:
-    """Cards, masks, Medals, hours and scores of every game of a table fit together."""
+    """Cards, masks, Medals, hours and scores of every game of a table fit together.
+
+    So do the arrays that follow from others.
+    """
     state, rules = table.state, table.rules
     mask, outcome = table.legal_mask(), table.outcome()
     assert np.array_equal(mask.any(axis=1), ~table.over)
     tricks = state.trick_number + (state.phase == ASSIGN)
     assert np.array_equal(state.medals.sum(axis=1), tricks)
+    derived = copy(state)
+    derive(derived)
+    assert same(derived, state)
     for row in range(table.size):
         found = zones(state, row, rules)
         assert sorted(flat(found)) == names_in(rules.deck), "every card is in exactly one place"
@@ -103,6 +110,31 @@ def test_the_same_games_in_batches_of_1_7_and_4096(players: int) -> None:
         for table in (many, seven, single):
             table.step(chosen_by_hash(table))
     assert seven.over.all()
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_observations_into_arrays_of_any_form(players: int) -> None:
+    table = VectorKolkhoz(6, players=players, seed=2)
+    for _ in range(40):
+        table.step(chosen_by_hash(table))
+    expected = table.observe()
+    wide = np.zeros((6, expected.shape[1] + 9), dtype=np.uint8)
+    for out in (
+        np.empty_like(expected),
+        np.empty_like(expected, order="F"),
+        wide[:, 4:-5],
+        np.empty((6, 2 * expected.shape[1]), dtype=np.uint8)[:, ::2],
+        np.empty(expected.shape, dtype=np.float32),
+    ):
+        assert table.observe(out=out) is out
+        assert np.array_equal(out, expected)
+    assert not wide[:, :4].any()
+    assert not wide[:, -5:].any()
+    none = np.zeros(0, dtype=np.int64)
+    assert table.observe(none).shape == (0, expected.shape[1])
+    known = table.knowledge(none)
+    assert known.observe().shape == (0, expected.shape[1])
+    assert known.legal_mask().shape == (0, 58)
 
 
 def test_other_seeds_and_games_are_other_deals() -> None:

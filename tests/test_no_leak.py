@@ -19,6 +19,7 @@ from kolkhoz_tools import chosen_by_hash, random_rules
 from kolkhoz_env import Rules, VectorKolkhoz
 from kolkhoz_env.aec import raw_env
 from kolkhoz_env.cards import BIT, CROP_BITS, SABOTEUR_BIT, cards_in
+from kolkhoz_env.derived import derive
 from kolkhoz_env.one_game import OneGame
 from kolkhoz_env.rules import PHASES, SWAP_GIVE, SWAP_TAKE
 from kolkhoz_env.state import EMPTY, HIDDEN, SWAP_CELLAR, SWAP_PLOT, State
@@ -76,6 +77,7 @@ class Behind:
         self.state.totals[self.row] = self.source.getrandbits(10)
         others = [s for s in range(self.rules.players) if s != self.seat]
         self.state.dealt[self.row, others] = self.source.getrandbits(52)
+        derive(self.state)
 
     def _shuffle_piles(self) -> None:
         """Any order of a pile's coming cards; its high one may be any loose card of the crop."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from kolkhoz_env.cards import CROPS, action_name, card_name, cards_in
+from kolkhoz_env.cards import CROPS, SABOTEUR, action_name, card_name, cards_in
 from kolkhoz_env.drawing.text import card_text, cards_text, crop_text
 from kolkhoz_env.drawing.views import in_order
 from kolkhoz_env.rules import PHASES, Rules
@@ -191,7 +191,7 @@ class Story:
     def _field(self, state: State, crop: str, failed: bool) -> None:
         number = CROPS.index(crop)
         hours, quota = int(state.hours[0, number]), self.rules.field_quota
-        sabotaged = int(state.fields[0, number]) >> 52 & 1
+        sabotaged = state.fields[0, number, SABOTEUR]
         why = "complete"
         if failed:
             why = "failed, sabotaged" if sabotaged else "failed"

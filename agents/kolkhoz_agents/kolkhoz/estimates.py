@@ -182,7 +182,7 @@ def estimate(known: Knowledge, weights: Weights) -> Position:
         to_assign = state.players - state.assigned[assigning]
         hours = trick_hours(state.trick[assigning], state.assigned[assigning])
         left[assigning] += hours - MEAN_RANK * to_assign
-    sabotaged = (state.fields >> U64(SABOTEUR)) != 0
+    sabotaged = state.fields[:, :, SABOTEUR] == 1
     at_large = (unseen >> U64(SABOTEUR)) != 0
     need = (rules.field_quota - state.hours).astype(np.float32)
     fail = failing(need, left, state.trump, sabotaged, at_large, weights)

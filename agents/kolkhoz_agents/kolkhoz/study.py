@@ -39,7 +39,7 @@ from kolkhoz_agents.kolkhoz.study_rows import (
 )
 from kolkhoz_agents.protocol import Agent, Decisions
 from kolkhoz_agents.referee import make_decisions
-from kolkhoz_env.cards import CROP_ACTION, CROP_BITS, PASS, SABOTEUR, SABOTEUR_BIT
+from kolkhoz_env.cards import CROP_ACTION, CROP_BITS, PASS, SABOTEUR
 from kolkhoz_env.requisition import holdings, ranks_of
 from kolkhoz_env.rules import ASSIGN, PLAY, SWAP_GIVE, SWAP_TAKE, TRUMP, Rules
 from kolkhoz_env.state import COUNTERS, SWAP_PLOT, State
@@ -197,7 +197,7 @@ class _Observer:
             "hours": state.hours[rows],
             "reward": state.revealed[rows, :, year],
             "failed": (state.failed[rows, None] >> crops) & 1 == 1,
-            "sabotaged": (state.fields[rows] & SABOTEUR_BIT) != 0,
+            "sabotaged": state.fields[rows, :, SABOTEUR] == 1,
             "claimed": (state.claimed[rows, None] >> crops) & 1 == 1,
             "trump": state.trump[rows],
             "planner": state.planner[rows],
