@@ -12,7 +12,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from kolkhoz_tools import chosen_by_hash, random_rules
 
@@ -202,6 +202,7 @@ def test_the_change_is_a_change() -> None:
 
 
 @given(st.integers(0, 10**6), st.sampled_from([3, 4]), st.integers(0, 200))
+@example(1732, 4, 166)  # the same cards go north from other Cellars
 @settings(max_examples=25, deadline=None)
 def test_nothing_comes_out_while_the_same_happens_in_public(
     seed: int, players: int, decisions: int
@@ -248,11 +249,13 @@ def like_moves(
 
 
 def public_part(table: VectorKolkhoz, row: int, seat: int) -> tuple[bytes, ...]:
-    """Whose turn it is, what lies face-up, and what was dealt to ``seat``."""
+    """Whose turn it is, what lies face-up, where cards are banked, and what was dealt to ``seat``."""
     names = ("year", "phase", "seat", "trump", "north", "plots", "fields", "trick", "rewards",
              "swaps", "to_send")  # fmt: skip
     lying = tuple(getattr(table.state, name)[row].tobytes() for name in names)
-    return (*lying, table.state.hands[row, seat].tobytes())
+    # Cards go to the North face-up: everybody sees from whose Cellar, and from which place.
+    filled = table.state.cellars[row] != EMPTY
+    return (*lying, filled.tobytes(), table.state.hands[row, seat].tobytes())
 
 
 @pytest.mark.parametrize("players", [3, 4])
