@@ -249,7 +249,7 @@ def like_moves(
 
 
 def public_part(table: VectorKolkhoz, row: int, seat: int) -> tuple[bytes, ...]:
-    """Whose turn it is, what lies face-up, where cards are banked, and what was dealt to ``seat``."""
+    """Whose turn it is, what lies face-up, where cards are banked, what was dealt to ``seat``."""
     names = ("year", "phase", "seat", "trump", "north", "plots", "fields", "trick", "rewards",
              "swaps", "to_send")  # fmt: skip
     lying = tuple(getattr(table.state, name)[row].tobytes() for name in names)
