@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,31 @@ class EngineDeals:
     def famine_card(self, year: int, deck: list[str]) -> str:
         (card,) = set(deck) & set(names_in(self.state.north[self.row]))
         return card
+
+
+def random_actions(games: VectorKolkhoz, generator: np.random.Generator) -> np.ndarray:
+    """A random legal action of each game, 0 for those that are over."""
+    mask = games.legal_mask()
+    return np.where(mask, generator.random(mask.shape), -1).argmax(axis=1)
+
+
+def played(games: VectorKolkhoz, steps: int, seed: int = 0) -> VectorKolkhoz:
+    """The games after some steps of random play."""
+    generator = np.random.default_rng(seed)
+    for _ in range(steps):
+        games.step(random_actions(games, generator))
+    return games
+
+
+def same_rows(known: State, worlds: State, count: int) -> list[str]:
+    """Names of the arrays in which redacted worlds differ from what was known."""
+    return [
+        f.name
+        for f in fields(State)
+        if not np.array_equal(
+            np.repeat(getattr(known, f.name), count, axis=0), getattr(worlds, f.name)
+        )
+    ]
 
 
 def assert_agree(table: VectorKolkhoz, row: int, mask: np.ndarray, plain: PlainGame) -> None:

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kolkhoz_tools import zones
+from kolkhoz_tools import played, random_actions, same_rows, zones
 
 from kolkhoz_env import placing
 from kolkhoz_env.cards import BIT, CROP, RANK, SABOTEUR, U64, cards_in
 from kolkhoz_env.errors import KolkhozError
 from kolkhoz_env.knowledge import Knowledge, redact
-from kolkhoz_env.likelihood import likely_worlds, trick_likelihood
 from kolkhoz_env.placing import matching, random_bit
-from kolkhoz_env.rules import OVER, PLAY, REQUISITION, SWAP_GIVE, Rules
+from kolkhoz_env.rules import OVER, REQUISITION, SWAP_GIVE, Rules
 from kolkhoz_env.slots import find_slots
 from kolkhoz_env.state import HIDDEN, State
 from kolkhoz_env.vector import VectorKolkhoz
@@ -30,30 +29,6 @@ SMALL = Rules(
     players=2, crops=2, ranks=8, tricks=2, low_rewards=2, years=3, famine_year=0, quota=12
 )
 THREE = Rules(players=3, crops=2, ranks=9, tricks=2, low_rewards=1, years=2, famine_year=0)
-
-
-def random_actions(games: VectorKolkhoz, generator: np.random.Generator) -> np.ndarray:
-    """A random legal action of each game, 0 for those that are over."""
-    mask = games.legal_mask()
-    return np.where(mask, generator.random(mask.shape), -1).argmax(axis=1)
-
-
-def played(games: VectorKolkhoz, steps: int, seed: int = 0) -> VectorKolkhoz:
-    generator = np.random.default_rng(seed)
-    for _ in range(steps):
-        games.step(random_actions(games, generator))
-    return games
-
-
-def same_rows(known: State, worlds: State, count: int) -> list[str]:
-    """Names of the arrays in which redacted worlds differ from what was known."""
-    return [
-        f.name
-        for f in fields(State)
-        if not np.array_equal(
-            np.repeat(getattr(known, f.name), count, axis=0), getattr(worlds, f.name)
-        )
-    ]
 
 
 @pytest.mark.parametrize("players", [3, 4])
@@ -414,60 +389,3 @@ def test_a_way_to_fill_is_found_where_only_one_is_left() -> None:
     assert matching(masks, 0b111).tolist() == [1, 2, 4]
     with pytest.raises(KolkhozError, match="no world"):
         matching(np.array([1, 1], dtype=U64), 0b111)
-
-
-# Likelihood ------------------------------------------------------------------------------------
-
-
-def uniform(table: VectorKolkhoz) -> np.ndarray:
-    mask = table.legal_mask()
-    return np.where(mask, -np.log(mask.sum(axis=1, keepdims=True)), -np.inf)
-
-
-def nearly_lowest(table: VectorKolkhoz) -> np.ndarray:
-    """The policy that plays its lowest legal rank, and errs once in a million."""
-    rank = np.where(table.legal_mask()[:, :53], RANK[:53], 99)
-    best = rank == rank.min(axis=1, keepdims=True)
-    log = np.full((table.size, 58), -np.inf)
-    log[:, :53] = np.where(best, -np.log(best.sum(axis=1, keepdims=True)), np.log(1e-6))
-    return log
-
-
-def tricks_under_way() -> Knowledge:
-    games = played(VectorKolkhoz(150, seed=21, restart=False), 60, seed=2)
-    under_way = (games.phase == PLAY) & (games.state.trick_size >= 2)
-    assert under_way.sum() > 5
-    return games.knowledge(np.flatnonzero(under_way))
-
-
-def test_likelihood_of_a_trick_under_random_play_counts_the_choices() -> None:
-    known = tricks_under_way()
-    worlds = known.worlds(3, 1)
-    seats = np.repeat(known.seats, 3)
-    found = trick_likelihood(worlds, seats, uniform)
-    state = worlds.state
-    for row in range(worlds.size):
-        expected = 0.0
-        for place in range(int(state.trick_size[row])):
-            seat = (state.leader[row] + place) % 4
-            card = int(state.trick[row, place])
-            hand = [*cards_in(state.hands[row, seat]), card]
-            led = CROP[state.trick[row, 0]]
-            follows = [c for c in hand if CROP[c] in (led, CROP[SABOTEUR])]
-            free = place == 0 or led == CROP[SABOTEUR] or not follows
-            expected -= np.log(len(hand if free else follows))
-        assert np.isclose(found[row], expected)
-
-
-def test_likely_worlds_are_those_that_explain_the_trick() -> None:
-    known = tricks_under_way()
-    even, likely = known.worlds(20, 4), likely_worlds(known, 20, 4, nearly_lowest, oversample=30)
-    seats = np.repeat(known.seats, 20)
-    odd = [trick_likelihood(w, seats, nearly_lowest) < np.log(1e-5) for w in (even, likely)]
-    explained = odd[1].reshape(-1, 20).mean(axis=1)
-    assert odd[0].mean() > 0.3
-    assert np.median(explained) == 0
-    again = likely_worlds(known, 20, 4, nearly_lowest, oversample=30)
-    assert same_rows(likely.state, again.state, 1) == []
-    redacted = redact(likely.state, np.arange(likely.size), seats)
-    assert same_rows(known.state, redacted, 20) == []

@@ -21,6 +21,7 @@ EXAMPLE = """examples:
 PLAYERS = 4
 MOST_GAMES = 1_000_000
 PARTS = ("engine", "aec", "agents", "train")
+BATCHES = (1, 256, 1024, 4096, 8192, 16384)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -40,8 +41,8 @@ def add_parser(subparsers: Any) -> None:
         "--players", type=player_count, metavar="P", help="3 or 4 (default: 4, or the config's)"
     )
     parser.add_argument(
-        "--batch", type=batch_size, nargs="+", default=[1, 256, 1024, 4096, 16384], metavar="N",
-        help="batch sizes of the engine (default: 1 256 1024 4096 16384)",
+        "--batch", type=batch_size, nargs="+", default=BATCHES, metavar="N",
+        help=f"batch sizes of the engine (default: {' '.join(map(str, BATCHES))})",
     )  # fmt: skip
     parser.add_argument(
         "--agents", nargs="+", metavar="AGENT",
