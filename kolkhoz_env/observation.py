@@ -190,7 +190,12 @@ class ObservationTable:
         It reads nothing that the seat may not know: a redacted state gives the same rows.
         """
         if rows is not None:
-            state = state.take(np.asarray(rows))
+            rows = np.asarray(rows)
+            if seats is None and 2 * rows.size > state.size:
+                # All games are encoded sooner than the state of most of them is copied.
+                everything = encode(state, np.maximum(state.seat, 0), self.rules, self.size)
+                return np.take(everything, rows, axis=0, out=out)
+            state = state.take(rows)
         seats = np.maximum(state.seat, 0) if seats is None else np.asarray(seats, dtype=np.int8)
         return encode(state, seats, self.rules, self.size, out)
 

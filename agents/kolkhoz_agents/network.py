@@ -139,14 +139,11 @@ class Canon:
         #: Network's action of each plain one, int64[K, A]: `plain[j] = canonical[index[case, j]]`.
         self.action_inverse = np.argsort(self.action_index, axis=1)
         self.scale = np.asarray(game.observation.scale, np.float32)[columns]
-        parts, length = len(self.key_columns), len(self.key_weights)
+        parts = len(self.key_columns)
         for index in (self.observation_index, self.action_index):
             if len(index) != factorial(parts):
                 raise NetworkError(f"symmetry: {parts} parts and {len(index)} cases do not fit")
-        # One product of matrices gives the keys of all parts.
-        keys = np.zeros((parts, length, parts), np.float32)
-        keys[np.arange(parts), :, np.arange(parts)] = self.key_weights
-        self._keys = keys.reshape(parts * length, parts)
+        self._weights = self.key_weights.astype(np.int32)
         self._key_columns = self.key_columns.ravel()
         self._bits = 1 << np.arange(len(self.pairs))
 
@@ -159,8 +156,11 @@ class Canon:
         """Which case of the symmetry each row of plain bytes [n, O] is in, int64[n]."""
         if not len(self.pairs):
             return np.zeros(len(observation), np.int64)
-        shown = observation.take(self._key_columns, axis=1, mode="clip").astype(np.float32)
-        keys = shown @ self._keys
+        shown = observation.take(self._key_columns, axis=1, mode="clip").astype(np.int32)
+        # No product of float matrices: the threads of numpy's BLAS would go on spinning after it
+        # and take the processor from torch's.
+        shown = shown.reshape(len(shown), *self.key_columns.shape)
+        keys = np.einsum("ncm,m->nc", shown, self._weights)
         exchanged = keys[:, self.pairs[:, 1]] > keys[:, self.pairs[:, 0]]
         return self.case_of_code[exchanged @ self._bits]
 
