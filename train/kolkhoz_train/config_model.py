@@ -156,6 +156,10 @@ class PpoPart(Part):
 
     name: Literal["ppo"] = Field("ppo", description="this algorithm")
     games: Batch = Field(2048, description="whole games in a batch")
+    copies: Count = Field(
+        1, description="tables of a batch that play the same deal, as in duplicate bridge; above "
+        "1, the luck that they have in common is taken out of the advantages"
+    )  # fmt: skip
     minibatch: Batch = Field(8192, description="decisions in a gradient step")
     epochs: Count = Field(2, description="passes over a batch")
     learning_rate: Positive = Field(2e-3, description="of Adam, at the start")
@@ -184,6 +188,12 @@ class PpoPart(Part):
     imitation: ImitationPart | None = Field(
         None, description="imitate an agent at first; null: PPO from the start"
     )
+
+    @model_validator(mode="after")
+    def _whole_deals(self) -> PpoPart:
+        if self.games % self.copies:
+            raise ValueError(f"games: {self.games} is no multiple of copies ({self.copies})")
+        return self
 
 
 class Sb3Part(Part):

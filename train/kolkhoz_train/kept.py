@@ -13,6 +13,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from .duplicate import Duplicates
+
 
 @dataclass
 class Batch:
@@ -42,7 +44,7 @@ class Batch:
 
 @dataclass
 class Kept:
-    """Columns of n decisions, as in `Batch`."""
+    """Columns of n decisions, as in `Batch`; `stage` int64[n] is the round of the game."""
 
     trajectory: Tensor
     observation: Tensor
@@ -51,6 +53,7 @@ class Kept:
     log_prob: Tensor
     value: Tensor
     phase: Tensor
+    stage: Tensor
     hidden: Tensor
 
 
@@ -112,10 +115,12 @@ def with_advantages(
     returns: npt.NDArray[np.float32],
     discount: float,
     gae_lambda: float,
+    duplicates: Duplicates | None = None,
 ) -> Batch:
     """The decisions with their advantages over `value` float32[N], the network's or a critic's.
 
-    `returns` float32[T] is that of each trajectory.
+    `returns` float32[T] is that of each trajectory. Where games are `duplicates` of each other the
+    luck they have in common is taken out of the advantages (not out of the values' targets).
     """
     trajectory = kept.trajectory.cpu().numpy()
     # Sorting the small columns and writing back what comes of them spares the wide ones.
@@ -124,6 +129,11 @@ def with_advantages(
     advantage = np.empty_like(values)
     ordered = trajectory[order]
     advantage[order] = advantages(values[order], ordered, returns[ordered], discount, gae_lambda)
+    target = advantage + values
+    if duplicates is not None:
+        stage, phase = kept.stage.cpu().numpy(), kept.phase.cpu().numpy()
+        scene = (stage * (phase.max() + 1) + phase)[order]
+        advantage[order] -= duplicates.luck(advantage[order], ordered, scene)
     device = value.device
     return Batch(
         kept.trajectory,
@@ -133,7 +143,7 @@ def with_advantages(
         kept.log_prob,
         value,
         torch.from_numpy(advantage).to(device),
-        torch.from_numpy(advantage + values).to(device),
+        torch.from_numpy(target).to(device),
         kept.phase,
         kept.hidden,
     )

@@ -25,6 +25,7 @@ from kolkhoz_agents.protocol import Agent, Decisions, Game, Outcome, Table
 from .acting import ActingNetwork, sample
 from .config_model import ConfigError
 from .critic import Critic
+from .duplicate import Duplicates
 from .kept import Batch, Keeper, Kept, with_advantages
 
 IntArray = npt.NDArray[np.int64]
@@ -72,11 +73,12 @@ class Played:
 
 @dataclass(frozen=True)
 class _Asked:
-    """n decisions to be made: rows, seats, phases and players int64[n], masks, observations."""
+    """n decisions to be made: rows, seats, phases, stages and players int64[n], masks, observations."""
 
     row: IntArray
     seat: IntArray
     phase: IntArray
+    stage: IntArray
     player: IntArray
     mask: npt.NDArray[np.bool_]
     observation: npt.NDArray[np.uint8]
@@ -122,8 +124,9 @@ class Rollout:
         *,
         discount: float,
         gae_lambda: float,
+        copies: int = 1,
     ) -> Played:
-        """Play games int64[B] of `seed` to their end.
+        """Play games int64[B] of `seed` to their end; every `copies` neighbours are of one deal.
 
         `generator` (on the CPU) draws the networks' moves; agents draw from each decision's key.
         """
@@ -157,7 +160,12 @@ class Rollout:
         if self.critic is not None and self.critic.ready:
             value = self.critic.values(kept.observation, kept.hidden)
             clock.lap("acting")
-        batch = with_advantages(kept, value, returns.reshape(-1), discount, gae_lambda)
+        duplicates = None
+        if copies > 1:
+            kind = seating.player.max(axis=1)
+            duplicates = Duplicates(copies, kind, self.game.num_seats)
+        final = returns.reshape(-1)
+        batch = with_advantages(kept, value, final, discount, gae_lambda, duplicates)
         clock.lap("encoding")
         return Played(
             batch, outcome, table.statistics(), seating.player == seating.kept, decisions, seconds
@@ -174,7 +182,8 @@ class Rollout:
         if not seating.learned.everything:
             left = (player == LEARNER) & ~seating.learned.rows(phase, observation)
             player = np.where(left, seating.partner, player)
-        return _Asked(rows, seat, phase, player, mask[rows], observation)
+        stage = np.asarray(getattr(table, "stage", table.phase * 0))[rows].astype(np.int64)
+        return _Asked(rows, seat, phase, stage, player, mask[rows], observation)
 
     def _decide(
         self,
@@ -240,8 +249,9 @@ class Rollout:
             key = torch.from_numpy(asked.key(self.game.num_seats)).to(self.device)
             rows = np.flatnonzero(mine)
             hidden = torch.from_numpy(self._hidden(table, asked.row[rows], case[rows]))
+            stages = torch.from_numpy(asked.stage).to(self.device)
             kept = Kept(
-                key, counts, legal, action, log_prob, values, phases, hidden.to(self.device)
+                key, counts, legal, action, log_prob, values, phases, stages, hidden.to(self.device)
             )
             own = None if mine.all() else torch.from_numpy(rows).to(self.device)
             self._keeper.add(kept, own)
@@ -261,6 +271,7 @@ class Rollout:
             none,
             none,
             asked.phase,
+            asked.stage,
             self._hidden(table, asked.row, case),
         )
         self._keeper.add(Kept(*(torch.from_numpy(column).to(self.device) for column in columns)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -203,13 +203,15 @@ class Trainer:
         now = schedule(part, fraction)
         seating = self._seating(number, fraction)
         imitating = seating.kept != LEARNER
+        copies = 1 if imitating else part.copies
         played = self.rollout.play(
             stream(self.config.seed, "games"),
-            self.progress.games + np.arange(part.games),
+            (self.progress.games + np.arange(part.games)) // copies,
             seating,
             torch.Generator().manual_seed(stream(self.config.seed, "moves", number)),
             discount=part.discount,
             gae_lambda=1.0 if imitating else part.gae_lambda,
+            copies=copies,
         )
         before = time.perf_counter()
         order = torch.Generator().manual_seed(stream(self.config.seed, "order", number))
@@ -250,9 +252,11 @@ class Trainer:
             player = np.ones((part.games, self.game.num_seats), np.int64)
             return Seating(player, [acting, shown], self.learned, kept=1)
         generator = np.random.default_rng(stream(self.config.seed, "seating", number))
-        return self.opponents.seating(
-            acting, self.learned, self.partner, part.games, fraction, generator
+        deals = part.games // part.copies
+        seating = self.opponents.seating(
+            acting, self.learned, self.partner, deals, fraction, generator
         )
+        return replace(seating, player=seating.player.repeat(part.copies, axis=0))
 
     def _count(self, played: Played, games: int) -> None:
         progress = self.progress
