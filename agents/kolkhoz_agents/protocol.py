@@ -145,7 +145,8 @@ class Table(Protocol):
     """B games at once. A game's course depends on its seed, its id and the actions alone.
 
     Optional, for search: `stage` int[B], which rises where a look ahead may end, and `estimate() ->
-    float[B, P]`, the share of the victory that each seat can expect as the game stands.
+    float[B, P]`, the share of the victory that each seat can expect as the game stands. (Training
+    on copies of a deal compares decisions of the same stage, where there are any.)
 
     Optional, for a critic in training: `hidden(rows) -> uint8[n, H]`, what the seat to act in each
     of `rows` may not know, in bytes of 0 and 1.

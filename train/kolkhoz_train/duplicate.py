@@ -1,12 +1,13 @@
 """Duplicate play, as in bridge: one deal at several tables, and luck in common taken away.
 
 A batch may hold every deal several times (`algorithm.copies`). The copies differ in what the
-networks drew as their moves, but have the shuffles of all rounds in common. What a seat's advantage
-has in common with those of the same seat at the other copies, at the same moment of the game, says
-nothing about its own move: it is a baseline, and to subtract one leaves the policy's gradient as it
-is on average (Williams, *Simple statistical gradient-following algorithms*, 1992), with less noise.
-The mean over other samples of the same question as a baseline is that of Kool, van Hoof and Welling,
-*Buy 4 REINFORCE samples, get a baseline for free!*, 2019; here it stands on top of GAE.
+networks drew as their moves, but have the shuffles of all rounds in common. What a seat's
+advantage has in common with those of the same seat at the other copies, at the same moment of the
+game, says nothing about its own move: it is a baseline, and to subtract one leaves the policy's
+gradient as it is on average (Williams, *Simple statistical gradient-following algorithms*, 1992),
+with less noise. The mean over the other samples of a question as its baseline is that of Kool, van
+Hoof and Welling, *Buy 4 REINFORCE samples, get a baseline for free!*, 2019; here it stands on top
+of GAE.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Duplicates:
     def luck(self, advantage: FloatArray, trajectory: IntArray, scene: IntArray) -> FloatArray:
         """The part float32[N] of each advantage that its deal and not its decision has brought.
 
-        Decisions [N] of a trajectory (game * seats + seat) are neighbours, in order of time; `scene`
-        int64[N] is as `moments` takes it.
+        Decisions [N] of a trajectory (game * seats + seat) are neighbours, in order of time;
+        `scene` int64[N] is as `moments` takes it.
         """
         game, seat = np.divmod(trajectory, self.seats)
         place = game // self.copies * self.seats + seat
@@ -65,10 +66,10 @@ def shared_luck(
     """The baseline float32[N]: what the other copies of a deal say about an advantage.
 
     `seat` int64[N] numbers the seats of all deals, equal for the copies of a deal; every copy has
-    at most one decision a seat and `moment` int64[N]. The mean of the other copies (drawn to 0 by one
-    more that would say 0) is scaled by what fits best, over the batch, for each moment and `kind`
-    int64[N] of table: where copies have gone apart, as they do among opponents that draw their moves,
-    the baseline fades by itself.
+    at most one decision a seat and `moment` int64[N]. The mean of the other copies (drawn to 0 by
+    one more that would say 0) is scaled by what fits best, over the batch, for each moment and
+    `kind` int64[N] of table: where copies have gone apart, as they do among opponents that draw
+    their moves, the baseline fades by itself.
     """
     moments = int(moment.max()) + 1 if len(moment) else 1
     _, place = np.unique(seat * moments + moment, return_inverse=True)

@@ -73,7 +73,7 @@ class Played:
 
 @dataclass(frozen=True)
 class _Asked:
-    """n decisions to be made: rows, seats, phases, stages and players int64[n], masks, observations."""
+    """n decisions to be made: int64[n] columns, masks, observations."""
 
     row: IntArray
     seat: IntArray

@@ -206,7 +206,7 @@ class Trainer:
         copies = 1 if imitating else part.copies
         played = self.rollout.play(
             stream(self.config.seed, "games"),
-            (self.progress.games + np.arange(part.games)) // copies,
+            self.progress.games + np.arange(part.games) // copies,
             seating,
             torch.Generator().manual_seed(stream(self.config.seed, "moves", number)),
             discount=part.discount,
