@@ -11,6 +11,7 @@ flags by one product, and what is written by absolute seat becomes seat-relative
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -25,6 +26,8 @@ from kolkhoz_env.state import PLACE_FACTS, Int8, Int64, State, UInt8, UInt64
 
 UInt32 = NDArray[np.uint32]
 
+#: What each thread keeps for :func:`scratch`: this many bytes at most.
+_OWN, _MOST_SCRATCH = threading.local(), 1 << 24
 _SWAP = np.eye(8, dtype=np.uint8).view(np.uint64)[:, 0]
 _EACH = np.uint32(0x01010101)
 #: Times four bits, masked with ``_EACH``: the bits as the low bits of four octets.
@@ -131,6 +134,19 @@ def _copy(target: NDArray[Any], source: NDArray[Any]) -> None:
     """Copy rows of as many octets; as one value each, which takes numpy half the time."""
     row = f"V{source.shape[1] * source.itemsize}"
     target.view(row)[:] = source.view(row)
+
+
+def scratch(rows: int, size: int) -> UInt8:
+    """Memory for ``uint8[rows, size]`` of this thread, until it is asked for again.
+
+    Megabytes that are got anew at every step take as long as all that is written into them.
+    """
+    if rows * size > _MOST_SCRATCH:
+        return np.empty((rows, size), dtype=np.uint8)
+    memory: UInt8 | None = getattr(_OWN, "memory", None)
+    if memory is None or memory.size < rows * size:
+        memory = _OWN.memory = np.empty(rows * size, dtype=np.uint8)
+    return memory[: rows * size].reshape(rows, size)
 
 
 def encode(state: State, seats: Int8, rules: Rules, size: int, out: UInt8 | None = None) -> UInt8:

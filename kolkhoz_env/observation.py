@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolkhoz_env.cards import CROP_ACTION, NUM_ACTIONS, NUM_CROPS, NUM_RANKS
-from kolkhoz_env.encoder import encode
+from kolkhoz_env.encoder import encode, scratch
 from kolkhoz_env.rules import Rules
 from kolkhoz_env.state import Int8, Int64, State, UInt8
 
@@ -193,7 +193,8 @@ class ObservationTable:
             rows = np.asarray(rows)
             if seats is None and 2 * rows.size > state.size:
                 # All games are encoded sooner than the state of most of them is copied.
-                everything = encode(state, np.maximum(state.seat, 0), self.rules, self.size)
+                everything = scratch(state.size, self.size)
+                encode(state, np.maximum(state.seat, 0), self.rules, self.size, everything)
                 return np.take(everything, rows, axis=0, out=out)
             state = state.take(rows)
         seats = np.maximum(state.seat, 0) if seats is None else np.asarray(seats, dtype=np.int8)

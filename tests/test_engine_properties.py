@@ -1,6 +1,7 @@
 """What holds in every position of every game, whatever the rules."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 
 import numpy as np
@@ -135,6 +136,31 @@ def test_observations_into_arrays_of_any_form(players: int) -> None:
     known = table.knowledge(none)
     assert known.observe().shape == (0, expected.shape[1])
     assert known.legal_mask().shape == (0, 58)
+
+
+def test_observations_of_some_rows_are_those_of_all_and_stay_as_they_were() -> None:
+    table = VectorKolkhoz(64, seed=2)
+    before: list[tuple[np.ndarray, np.ndarray]] = []
+    for _ in range(40):
+        everything = table.observe()
+        # Most of the rows and few of them are encoded in two ways; the next step changes neither.
+        for rows in (np.arange(50)[::-1], np.array([7, 3, 7]), np.arange(64)):
+            before.append((table.observe(rows), everything[rows].copy()))
+        table.step(chosen_by_hash(table))
+    for shown, expected in before:
+        assert np.array_equal(shown, expected)
+
+
+def test_threads_observe_side_by_side() -> None:
+    tables = [VectorKolkhoz(256, seed=seed) for seed in range(4)]
+    rows = np.arange(200)
+    expected = [table.observe()[rows] for table in tables]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            for shown, right in zip(
+                pool.map(lambda table: table.observe(rows), tables), expected, strict=True
+            ):
+                assert np.array_equal(shown, right)
 
 
 def test_other_seeds_and_games_are_other_deals() -> None:

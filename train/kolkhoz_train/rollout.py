@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -137,13 +137,14 @@ class Rollout:
         decisions = 0
         while True:
             mask = table.legal_mask()
-            choices = mask.sum(axis=1, dtype=np.uint8)
+            choices = _counts(mask)
             if not choices.any():
                 break
             # Forced decisions are carried out beside the others: to step them on at once, as a
             # table with `auto_forced` does, takes several steps of a few games each.
-            actions = mask.argmax(axis=1)
-            rows = np.flatnonzero(choices > 1)
+            actions = np.zeros(table.size, np.int64)
+            forced, rows = np.flatnonzero(choices == 1), np.flatnonzero(choices > 1)
+            actions[forced] = mask[forced].argmax(axis=1)
             if len(rows):
                 decisions += len(rows)
                 asked = self._ask(table, rows, mask, seating)
@@ -298,6 +299,12 @@ class Rollout:
                 table.take(rows) if "table" in needs else None,
             )
         )
+
+
+def _counts(mask: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """How many of each row bool[n, A] are true; twice as fast as its sum."""
+    wide = np.uint8 if mask.shape[1] < 256 else np.int64
+    return np.einsum("na->n", mask.view(np.uint8), dtype=wide)
 
 
 class _Clock:
