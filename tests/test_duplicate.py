@@ -119,6 +119,8 @@ def test_a_run_seats_the_copies_of_a_deal_alike(tmp_path: Path) -> None:
     assert (learner == learner[:, :1]).all()
     assert not (learner == learner[:1]).all()
     assert seen[0].progress.games == 64
+    # Two random seats among learners: what copies share is little, but not nothing.
+    assert 0 < seen[0].losses["shared_luck"] < 0.5
 
 
 def test_a_resumed_run_of_copies_reaches_the_same_bits(tmp_path: Path) -> None:

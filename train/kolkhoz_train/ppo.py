@@ -75,6 +75,8 @@ class Ppo:
             lambda rows: self._step(batch, advantage, rows, now.entropy),
         )
         results["explained_variance"] = explained_variance(batch)
+        if self.part.copies > 1:
+            results["shared_luck"] = shared_luck(batch)
         return results
 
     def imitate(self, batch: Batch, rate: float, generator: torch.Generator) -> dict[str, float]:
@@ -196,6 +198,12 @@ def explained_variance(batch: Batch) -> float:
     """Share of the variance of the targets that the values explained before learning."""
     spread = batch.target.var()
     return float(1 - (batch.target - batch.value).var() / spread.clamp_min(1e-12))
+
+
+def shared_luck(batch: Batch) -> float:
+    """Share of the advantages' variance that the copies of a deal have taken away."""
+    spread = (batch.target - batch.value).var()
+    return float(1 - batch.advantage.var() / spread.clamp_min(1e-12))
 
 
 @torch.no_grad()
