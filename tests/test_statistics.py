@@ -100,6 +100,11 @@ def test_nothing_passes_for_certain() -> None:
     assert never.high == pytest.approx(1 - 0.025 ** (1 / 100))
     assert (always.mean, always.high) == (1.0, 1.0)
     assert always.low == pytest.approx(0.025 ** (1 / 100))
+    # Three deals of 75% each: 1 - 0.025 ** (1 / 3) = 0.708 of all deals may still be others.
+    agreed = Bootstrap(3).shares(np.full((3, 1), 3.0), np.full((3, 1), 4.0))[0]
+    assert agreed.mean == 0.75
+    assert agreed.low == pytest.approx(0.75 * 0.025 ** (1 / 3))
+    assert agreed.high == pytest.approx(agreed.low + 1 - 0.025 ** (1 / 3))
     one = Bootstrap(1).shares(np.array([[0.5]]), np.array([[1.0]]))[0]
     assert (one.mean, one.low, one.high) == (0.5, 0.0, 1.0)
     score = Bootstrap(1).estimates(np.array([[7.0]]), np.array([[1.0]]))[0]

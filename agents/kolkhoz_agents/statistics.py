@@ -22,6 +22,7 @@ LEVEL = 0.95
 REPLICATES = 2000
 MOST_BLOCKS = 1024
 PILOT_DEALS = 200
+_SAME = 1e-9
 """The fewest deals that say enough about the spread of the others."""
 
 
@@ -80,20 +81,18 @@ class Bootstrap:
     def shares(self, numerator: FloatArray, denominator: FloatArray) -> list[Estimate]:
         """The same for figures between 0 and 1, with honest bounds where all deals agree.
 
-        Where every deal says 0 (or 1) no draw says anything else; the bound is then the largest
-        share under which that many zeros still happen one time in forty (Clopper and Pearson).
+        Where every deal says the same no draw says anything else. Others may then still be as
+        many as go unseen one time in forty (Clopper and Pearson), and these may say 0, or 1.
         """
-        bound = 1.0 - ((1.0 - LEVEL) / 2) ** (1.0 / max(self.deals, 1))
+        others = 1.0 - ((1.0 - LEVEL) / 2) ** (1.0 / max(self.deals, 1))
         result = []
-        for estimate in self.estimates(numerator, denominator):
-            low, high = estimate.low, estimate.high
-            if estimate.mean == 0:
-                low, high = 0.0, bound
-            elif estimate.mean == 1:
-                low, high = 1.0 - bound, 1.0
-            elif math.isnan(low):
+        for mean, low, high in self.estimates(numerator, denominator):
+            if math.isnan(low) and mean not in (0.0, 1.0):
                 low, high = 0.0, 1.0
-            result.append(Estimate(estimate.mean, max(low, 0.0), min(high, 1.0)))
+            elif math.isnan(low) or high - low < _SAME:
+                low = mean * (1.0 - others)
+                high = low + others
+            result.append(Estimate(mean, max(low, 0.0), min(high, 1.0)))
         return result
 
 
