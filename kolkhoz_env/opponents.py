@@ -7,6 +7,7 @@ optionally, `needs`, the set of what it has to be given (`"observation"`, `"know
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -136,8 +137,13 @@ class Opponents:
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
-        """Name what the opponents draw from now on."""
-        self._seed = mix(np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64) + GOLDEN)
+        """Name what the opponents draw from now on.
+
+        A one-way hash lies between: the decks come from the same seed, and the keys of decisions,
+        which the opponents see, must tell nothing of them.
+        """
+        digest = hashlib.blake2b(f"kolkhoz opponents\n{seed}".encode(), digest_size=8).digest()
+        self._seed = np.frombuffer(digest, dtype="<u8").astype(np.uint64)
 
     def act(self, table: VectorKolkhoz, rows: Int64, learner: Int8, into: Int64) -> None:
         """Write into ``into`` (``int64[N]``) an action for each of ``rows``, none the learner's.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_GAMES = 5000
+PASSES = 8
 
 
 @dataclass(frozen=True)
@@ -28,17 +29,34 @@ def ratings(
 ) -> list[Rating]:
     """Ratings from all games, best first: seatings int[S, P], ranks float[D, S, P].
 
-    openskill's full Bradley-Terry model sees the games one by one; up to 5,000 of them are drawn
-    without order, so that no agent profits from its place in the list. Of copies of one agent at
-    a table one speaks for all.
+    openskill's full Bradley-Terry model sees up to 5,000 games one by one. What it says last hangs
+    on the luck of the last few dozen: a rating is the mean over the second half of the games, in
+    eight passes over games drawn without order. Of copies of one agent at a table one speaks for
+    all.
     """
+    deals, count = ranks.shape[:2]
+    generator = np.random.default_rng([seed, deals, count])
+    passes = np.array([_pass(names, seatings, ranks, generator) for _ in range(PASSES)])
+    means = passes.mean(axis=0).tolist()
+    result = [Rating(name, mu, sigma) for name, (mu, sigma) in zip(names, means, strict=True)]
+    return sorted(result, key=lambda rating: -rating.mu)
+
+
+def _pass(
+    names: Sequence[str],
+    seatings: NDArray[np.int8],
+    ranks: NDArray[np.float32],
+    generator: np.random.Generator,
+) -> NDArray[np.float64]:
+    """float64[N, 2]: mu and sigma of each agent, averaged over the second half of some games."""
     from openskill.models import BradleyTerryFull
 
     model = BradleyTerryFull()
     found = [model.rating(name=name) for name in names]
     deals, count = ranks.shape[:2]
-    generator = np.random.default_rng([seed, deals, count])
-    for game in generator.permutation(deals * count)[:MOST_GAMES].tolist():
+    games = generator.permutation(deals * count)[:MOST_GAMES].tolist()
+    total, looks = np.zeros((len(names), 2)), 0
+    for number, game in enumerate(games):
         agents = seatings[game % count]
         shuffled = generator.permutation(len(agents))
         speakers = shuffled[np.unique(agents[shuffled], return_index=True)[1]]
@@ -48,8 +66,10 @@ def ratings(
             players, model.rate([[found[agent]] for agent in players], ranks=places), strict=True
         ):
             found[agent] = team[0]
-    result = [Rating(name, r.mu, r.sigma) for name, r in zip(names, found, strict=True)]
-    return sorted(result, key=lambda rating: -rating.mu)
+        if 2 * number >= len(games) - 1:
+            total += [(rating.mu, rating.sigma) for rating in found]
+            looks += 1
+    return total / max(looks, 1)
 
 
 def cycles(beats: NDArray[np.bool_]) -> list[list[int]]:

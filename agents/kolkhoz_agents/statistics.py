@@ -3,7 +3,8 @@
 A deal is the unit: its games (all seat rotations of all tables) share one deck, so they are not
 independent of each other, but deals are. Every figure here is a ratio of two sums over deals, and
 its interval comes from drawing whole deals anew with replacement (the bootstrap), all figures of
-a result with the same draws. Percentiles are widened for few deals as Student's t is.
+a result with the same draws. Percentiles are widened for few deals as Student's t is, which
+takes their place where deals are very few.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ LEVEL = 0.95
 REPLICATES = 2000
 MOST_BLOCKS = 1024
 PILOT_DEALS = 200
-_SAME = 1e-9
 """The fewest deals that say enough about the spread of the others."""
+FEW_DEALS = 8
+"""With fewer, no draw of deals leaves what they span: Student's t takes the percentiles' place."""
+_SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -111,13 +114,24 @@ def _multinomial(blocks: int, replicates: int, seed: int) -> NDArray[np.float64]
 
 
 def interval(replicates: FloatArray, deals: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Low and high float64[K] of replicates [R, K]: percentiles, widened for few deals."""
-    tail = tail_probability(deals)
+    """Low and high float64[K] of replicates [R, K]: percentiles, widened for few deals.
+
+    With fewer than `FEW_DEALS`: the mean and Student's t times the standard error, which is the
+    spread of the replicates.
+    """
     finite = np.where(np.isfinite(replicates), replicates, np.nan)
     low, high = np.full((2, finite.shape[1]), np.nan)
     known = ~np.isnan(finite).all(axis=0)
-    if known.any():
-        low[known], high[known] = np.nanquantile(finite[:, known], [tail, 1 - tail], axis=0)
+    if not known.any():
+        return low, high
+    some = finite[:, known]
+    if deals < FEW_DEALS:
+        mean, error = np.nanmean(some, axis=0), np.nanstd(some, axis=0)
+        reach = t_quantile(0.5 + LEVEL / 2, deals - 1) * math.sqrt(deals / (deals - 1)) * error
+        low[known], high[known] = mean - reach, mean + reach
+    else:
+        tail = tail_probability(deals)
+        low[known], high[known] = np.nanquantile(some, [tail, 1 - tail], axis=0)
     return low, high
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from kolkhoz_agents.decisions import decision_keys
+from kolkhoz_agents.decisions import agent_seed, decision_keys
 from kolkhoz_agents.learned import Learned
 from kolkhoz_agents.network import Canon
 from kolkhoz_agents.protocol import Agent, Decisions, Game, Outcome, Table
@@ -206,7 +206,7 @@ class Rollout:
             chosen = np.flatnonzero(asked.player == number)
             if len(chosen) and not isinstance(agent, ActingNetwork):
                 some = asked.take(chosen)
-                made = self._agent(agent, table, some, seed + number)
+                made = self._agent(agent, table, some, agent_seed(seed, f"player {number}"))
                 actions[some.row] = made
                 clock.lap("opponents")
                 if number == seating.kept:
