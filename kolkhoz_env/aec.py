@@ -36,7 +36,7 @@ All rewards come with the end of the game, to every seat at once, and sum to zer
 | `reward` | a seat gets |
 |---|---|
 | `win_share` | 1 for victory, split in a shared one, else 0; minus 1 / players |
-| `margin` | its score minus the mean score, in units of 100 points |
+| `score` | its score minus the mean score, in units of 100 points |
 | `rank` | from 1 for the first to -1 for the last, equal steps between; ties get the mean |
 
 Arguments of `env` and `raw_env`:
@@ -119,7 +119,7 @@ class raw_env(AECEnv[str, Observation, int]):
     Args:
         players: number of seats.
         rules: the rules instead of ``players``.
-        reward: ``"win_share"``, ``"margin"`` or ``"rank"``.
+        reward: ``"win_share"``, ``"score"`` or ``"rank"``.
         render_mode: ``None``, ``"ansi"``, ``"human"`` or ``"rgb_array"``.
         render_seat: whose knowledge :meth:`render` draws.
 

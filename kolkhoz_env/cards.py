@@ -40,7 +40,6 @@ NUM_ACTIONS = 58
 NO_CROP = 4
 
 ONE = U64(1)
-CROP_MASK = U64((1 << NUM_RANKS) - 1)
 #: ``uint64[55]``: the bitboard of each single card; indices -1 (no card) and -2 (a hidden card)
 #: are empty.
 BIT = np.array([1 << c for c in range(NUM_CARDS)] + [0, 0], dtype=U64)
@@ -134,11 +133,6 @@ def single_card(zones: NDArray[np.uint64]) -> NDArray[np.int8]:
     A power of two up to 2**52 is exact in ``float64``, so its exponent is the card.
     """
     return (np.frexp(zones.astype(np.float64))[1] - 1).astype(np.int8)
-
-
-def count_cards(zones: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Number of cards in each zone, ``uint8`` of the same shape."""
-    return np.bitwise_count(zones)
 
 
 def zone_with(cards: NDArray[np.int8]) -> NDArray[np.uint64]:

@@ -17,10 +17,6 @@ class RulesError(KolkhozError):
     """A rules option has an unknown name or an impossible value."""
 
 
-class CardError(KolkhozError):
-    """A text names no card, crop or action."""
-
-
 class IllegalActionError(KolkhozError):
     """An action that is not legal; names game, seat, phase, action and what was legal."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from kolkhoz_env.cards import CROPS, NUM_CARDS, SABOTEUR, card_name, card_number, cards_in
@@ -286,8 +285,3 @@ def _check_result(result: Any, rules: Rules) -> None:
         _check_int(seat, 0, rules.players - 1, "result, winners")
     if len(set(winners)) != len(winners):
         refuse("result, winners", "a seat stands twice")
-
-
-def as_text(items: Iterable[Any]) -> str:
-    """Cards, crops or numbers for a message: ``W9 B10``, or ``none``."""
-    return " ".join(str(item) for item in items) or "none"

@@ -83,19 +83,19 @@ def expected_share(state: State, rows: Int64, rules: Rules) -> NDArray[np.float3
 
 
 #: What a seat may be rewarded with at the end of a game.
-REWARDS = ("win_share", "margin", "rank")
+REWARDS = ("win_share", "score", "rank")
 
 
 def reward(result: Outcome, kind: str) -> NDArray[np.float32]:
     """Zero-sum reward ``float32[n, P]`` of finished games.
 
-    ``win_share``: share of the victory minus par (1 / players). ``margin``: score minus the mean
+    ``win_share``: share of the victory minus par (1 / players). ``score``: score minus the mean
     score of the table, in units of 100 points. ``rank``: evenly spaced from +1 (first) to -1.
     """
     players = result.score.shape[1]
     if kind == "win_share":
         return result.win_share - np.float32(1 / players)
-    if kind == "margin":
+    if kind == "score":
         return (result.score - result.score.mean(axis=1, keepdims=True)) / np.float32(100)
     if kind == "rank":
         return 1 - 2 * (result.rank - 1) / np.float32(players - 1)

@@ -28,7 +28,7 @@ table = gymnasium.make("kolkhoz/Kolkhoz-v0", players=4, opponents=heuristic)
 ```
 
 An illegal action forfeits the game, since learners without masks choose some: it ends there, with
-the lowest reward (that of a score of zero against a table of a hundred each for ``margin``) and
+the lowest reward (-1 for ``score``: a hundred points below the mean) and
 the reason in ``info["illegal_action"]``. With ``illegal="raise"`` it raises `IllegalActionError`
 and the game goes on.
 """
@@ -60,7 +60,7 @@ class KolkhozEnv(gymnasium.Env[NDArray[np.float32], int]):
     Args:
         players: number of seats.
         rules: a :class:`Rules` or a dict of its fields, instead of ``players``.
-        reward: ``"win_share"`` (default), ``"margin"`` or ``"rank"``; paid at the end.
+        reward: ``"win_share"`` (default), ``"score"`` or ``"rank"``; paid at the end.
         seat: the learner's seat; by default it goes round, one seat on with every game.
         opponents: agents for the other seats (one for all or one a seat, from the learner's left);
             random by default. See `kolkhoz_env.opponents`.

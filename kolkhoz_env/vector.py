@@ -52,7 +52,7 @@ class VectorKolkhoz:
         rules: a :class:`Rules`; defaults to the printed game for ``players``.
         restart: finished games begin anew in place, under the number of the game plus ``size``.
         games: numbers of the games, ``int[size]``; default 0 .. size-1.
-        reward: ``"win_share"`` (default), ``"margin"`` or ``"rank"``, all zero-sum.
+        reward: ``"win_share"`` (default), ``"score"`` or ``"rank"``, all zero-sum.
         course: replaces rules, dealer and hooks together (for replays).
 
     Attributes:

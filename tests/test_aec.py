@@ -128,7 +128,7 @@ def test_masks_observations_and_infos_agree_with_the_engine(options) -> None:
             assert table.observation_space(agent).contains(table.observe(agent))
 
 
-@pytest.mark.parametrize("reward", ["win_share", "margin", "rank"])
+@pytest.mark.parametrize("reward", ["win_share", "score", "rank"])
 @pytest.mark.parametrize("players", [3, 4])
 def test_last_rewards_of_every_seat(reward, players) -> None:
     table = env(players=players, reward=reward)

@@ -52,7 +52,7 @@ def test_the_luck_of_a_deal_is_taken_away_as_far_as_the_copies_tell_it() -> None
     for copies, shared in ((8, 2.0), (4, 1.0), (2, 1.0)):
         advantage, luck, seat, moment = some_luck(copies, shared)
         kind = np.zeros_like(seat)
-        left = advantage - shared_luck(advantage, seat, moment, kind)
+        left = advantage - shared_luck(advantage, seat, seat, moment, kind)
         # What the best linear guess of the luck from the other copies leaves, plus the noise.
         others = copies - 1
         best = 1 + shared**2 / (1 + others * shared**2)
@@ -62,21 +62,22 @@ def test_the_luck_of_a_deal_is_taken_away_as_far_as_the_copies_tell_it() -> None
 
 def test_where_copies_have_nothing_in_common_hardly_anything_is_taken() -> None:
     advantage, _, seat, moment = some_luck(8, 0.0)
-    baseline = shared_luck(advantage, seat, moment, np.zeros_like(seat))
+    baseline = shared_luck(advantage, seat, seat, moment, np.zeros_like(seat))
     assert baseline.var() < 0.001
     # Nor does a table of one kind speak for those of another.
     lucky, luck, _, _ = some_luck(8, 2.0, seed=2)
     both = np.concatenate([advantage, lucky])
     kind = np.repeat([0, 3], len(advantage))
     seats = np.concatenate([seat, seat + 3000])
-    baseline = shared_luck(both, seats, np.tile(moment, 2), kind)
+    baseline = shared_luck(both, seats, seats, np.tile(moment, 2), kind)
     assert baseline[kind == 0].var() < 0.001
     assert np.corrcoef(baseline[kind == 3], luck)[0, 1] > 0.95
 
 
 def test_a_decision_without_a_copy_keeps_its_advantage() -> None:
     advantage = np.array([1.0, -2.0, 0.5], np.float32)
-    alone = shared_luck(advantage, np.arange(3), np.zeros(3, int), np.zeros(3, int))
+    own, same = np.arange(3), np.zeros(3, int)
+    alone = shared_luck(advantage, own, own, same, same)
     assert alone.tolist() == [0, 0, 0]
 
 
@@ -145,3 +146,16 @@ def test_copies_must_divide_the_games(copies: int) -> None:
         parse_config({**SMALL, "algorithm": algorithm}, "small")
     assert "\n" not in str(caught.value)
     assert str(copies) in str(caught.value)
+
+
+def test_a_deal_has_no_say_in_how_much_is_taken_from_it() -> None:
+    # Two copies of two deals at one moment: alone, each deal would be explained by itself.
+    advantage = np.array([3.0, 3.0, 0.0, 0.0], np.float32)
+    deal, same = np.array([0, 0, 1, 1]), np.zeros(4, int)
+    assert shared_luck(advantage, deal, deal, same, same).tolist() == [0, 0, 0, 0]
+    # One deal's scale is what the other's copies say of each other: half of a mean that a third,
+    # imagined copy draws to 0, times 2.
+    advantage = np.array([3.0, 1.0, 2.0, 2.0], np.float32)
+    expected = np.array([0.5 * 2, 1.5 * 2, 1.0 * 1.2, 1.0 * 1.2], np.float32)
+    taken = shared_luck(advantage, deal, deal, same, same)
+    np.testing.assert_allclose(taken, expected, rtol=1e-5)

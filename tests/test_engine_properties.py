@@ -266,7 +266,7 @@ def test_games_that_are_over_ignore_their_action() -> None:
     assert same(before, table.state)
 
 
-@pytest.mark.parametrize("kind", ["win_share", "margin", "rank"])
+@pytest.mark.parametrize("kind", ["win_share", "score", "rank"])
 def test_rewards_come_once_and_sum_to_zero(kind: str) -> None:
     table = VectorKolkhoz(50, seed=3, restart=False, reward=kind)
     total = np.zeros((50, 4))

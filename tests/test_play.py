@@ -215,6 +215,26 @@ def test_saving_on_wish(tmp_path: Path, monkeypatch) -> None:
     assert load_game(tmp_path / "kolkhoz-game.json").moves == table.saved.moves
 
 
+    # Another game's file is not written over; its own is.
+    other, _ = session(["1", "s", "s", "q"], seed=2)
+    with pytest.raises(Left):
+        other.run()
+    assert load_game(tmp_path / "kolkhoz-game.json").seed == table.saved.seed
+    assert load_game(tmp_path / "kolkhoz-game-2.json").moves == other.saved.moves
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_capital_s_is_sunflower_where_a_crop_is_asked_for(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # With this seed the person plans the first year.
+    seed = next(seed for seed in range(50) if session(["q"], seed=seed)[0].table.seat[0] == 0)
+    table, _ = session(["S", "q"], seed=seed)
+    with pytest.raises(Left):
+        table.run()
+    assert table.saved.moves[0] == "S"
+    assert not list(tmp_path.iterdir())
+
+
 def test_end_of_input_and_leaving(capsys, monkeypatch) -> None:
     for lines, words in (("", "The input has ended."), ("1\nq\n", "You leave the table.")):
         status, text = kolkhoz_play(capsys, monkeypatch, lines, "--opponents", "random")

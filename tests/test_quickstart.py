@@ -63,6 +63,17 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("given", [["--set", "seed=2"], ["--config", "exploiter"]])
+def test_a_stopped_run_takes_no_other_config(
+    given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.json").write_text('{"finished": false}')
+    assert main(["quickstart", "--run-dir", str(tmp_path), *given]) == 2
+    line = f"kolkhoz: {tmp_path}: an unfinished run lies there and goes on as it began; leave out"
+    assert capsys.readouterr().err.startswith(line)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
 def test_a_stopped_run_of_sb3_begins_anew_elsewhere(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()

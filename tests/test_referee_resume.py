@@ -126,6 +126,17 @@ def test_records_of_an_interrupted_match_are_completed(tmp_path: Path) -> None:
         evaluate(*agents, Settings(**{**common, "deals": 15}))
 
 
+def test_records_written_after_the_last_saved_state_are_played_again(tmp_path: Path) -> None:
+    parts = RecordParts(tmp_path / "games.jsonl")
+    parts.folder.mkdir()
+    for name in ("000000000000-4", "000000000004-4", "000000000008-2"):
+        (parts.folder / f"{name}.jsonl").write_text("{}\n")
+    parts.check(np.arange(4))
+    assert [path.name for path in parts.folder.iterdir()] == ["000000000000-4.jsonl"]
+    with pytest.raises(EvaluationError, match="holds the records of 4 deals where 5 are finished"):
+        parts.check(np.arange(5))
+
+
 def test_parts_of_an_older_match_are_cleared_away(tmp_path: Path) -> None:
     parts = RecordParts(tmp_path / "games.jsonl")
     parts.folder.mkdir()

@@ -188,6 +188,15 @@ def test_origins_are_opt_in(client: Client) -> None:
     open_client = Client(make_app(BOT, origins=("https://example.org",)))
     allowed = open_client.get("/health", headers=asking).headers
     assert allowed["access-control-allow-origin"] == "https://example.org"
+    # What a browser asks before a page may post JSON.
+    preflight = {
+        **asking,
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "content-type",
+    }
+    assert open_client.request("OPTIONS", "/move", headers=preflight).status_code == 200
+    stranger = {**preflight, "origin": "https://example.net"}
+    assert open_client.request("OPTIONS", "/move", headers=stranger).status_code == 400
 
 
 def test_a_bot_with_a_partner_is_refused() -> None:

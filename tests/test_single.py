@@ -13,7 +13,9 @@ from stable_baselines3.common.env_checker import check_env as check_env_of_sb3
 from kolkhoz_agents.games import make_game
 from kolkhoz_agents.registry import make_agent
 from kolkhoz_env import IllegalActionError, KolkhozError, VectorKolkhoz, observation_table
+from kolkhoz_env.deal import game_keys
 from kolkhoz_env.opponents import RandomOpponent
+from kolkhoz_env.single import KolkhozEnv
 
 ID = "kolkhoz/Kolkhoz-v0"
 
@@ -56,7 +58,7 @@ def test_masks_as_maskable_ppo_asks_for_them() -> None:
     assert mask.any()
 
 
-@pytest.mark.parametrize("reward", ["win_share", "margin", "rank"])
+@pytest.mark.parametrize("reward", ["win_share", "score", "rank"])
 def test_whole_games(reward) -> None:
     table = make(players=3, reward=reward)
     seats = []
@@ -67,7 +69,7 @@ def test_whole_games(reward) -> None:
         assert sum(share) == pytest.approx(1)
         expected = {
             "win_share": share[info["seat"]] - 1 / 3,
-            "margin": (score[info["seat"]] - np.mean(score)) / 100,
+            "score": (score[info["seat"]] - np.mean(score)) / 100,
             "rank": 2 - info["rank"][info["seat"]],
         }
         assert gained == pytest.approx(expected[reward], abs=1e-6)
@@ -182,8 +184,6 @@ def test_random_opponents_choose_evenly() -> None:
     ],
 )
 def test_wrong_arguments(wrong, message) -> None:
-    from kolkhoz_env.single import KolkhozEnv
-
     with pytest.raises((KolkhozError, TypeError), match=message):
         KolkhozEnv(**wrong)
 
@@ -200,3 +200,22 @@ def test_a_copy_goes_on_alike() -> None:
     other = copy.deepcopy(table)
     action = int(np.flatnonzero(info["action_mask"])[0])
     assert np.array_equal(table.step(action)[0], other.step(action)[0])
+
+
+def test_what_opponents_draw_tells_nothing_of_the_deck() -> None:
+    seen: list[int] = []
+
+    class Spy:
+        name, needs = "spy", frozenset[str]()
+
+        def act(self, decisions):
+            seen.extend(decisions.keys.tolist())
+            return decisions.mask.argmax(axis=1)
+
+    for seed in range(40):
+        table = KolkhozEnv(opponents=Spy())
+        _, info = table.reset(seed=seed)
+        table.step(int(np.flatnonzero(info["action_mask"])[0]))
+    decks = {int(game_keys(seed, np.array([game]))[0]) for seed in range(40) for game in range(4)}
+    assert len(seen) > 100
+    assert not decks & set(seen)

@@ -61,6 +61,17 @@ def test_the_interval_covers_the_truth_95_times_in_100(
     assert 0.93 <= found <= 0.97
 
 
+@pytest.mark.parametrize("deals", [2, 3, 5, 7])
+def test_very_few_deals_are_covered_too(deals: int) -> None:
+    generator = np.random.default_rng(deals)
+    covered = []
+    for seed in range(600):
+        scores = generator.normal(10, 3, (deals, 1))
+        estimate = Bootstrap(deals, seed, 500).estimates(scores, np.ones((deals, 1)))[0]
+        covered.append(estimate.low <= 10 <= estimate.high)
+    assert 0.93 <= np.mean(covered) <= 0.98
+
+
 def test_deals_are_the_unit_and_not_games() -> None:
     # Eight games that all end alike say no more than one.
     wins = np.random.default_rng(0).random((100, 800)) < 0.25

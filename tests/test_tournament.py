@@ -68,6 +68,20 @@ def test_ratings_follow_strength_and_not_the_order_of_the_list() -> None:
     assert found == again
 
 
+def test_ratings_of_two_that_differ_do_not_hang_on_the_last_games() -> None:
+    generator = np.random.default_rng(3)
+    strength = np.array([0.0, 0.4])
+    seatings = np.array([[0, 1, 1, 1], [1, 0, 0, 0], [0, 1, 0, 1]], np.int8)
+    draws = strength[seatings] + generator.gumbel(size=(800, 3, 4))
+    ranks = ((draws[..., None, :] > draws[..., None]).sum(axis=-1) + 1.0).astype(np.float32)
+    leads = []
+    for seed in range(8):
+        mu = {one.agent: one.mu for one in ratings(["a", "b"], seatings, ranks, seed=seed)}
+        leads.append(mu["b"] - mu["a"])
+    assert min(leads) > 0
+    assert np.std(leads) < 0.3
+
+
 @pytest.mark.parametrize(
     ("edges", "found"),
     [

@@ -68,6 +68,14 @@ WRONG = [
     (SB3 | tables("search"), clock("opponents.tables.0.agent", "search")),
     (SB3 | {"algorithm": {"name": "sb3_maskable_ppo", "minibatch": 3, "environments": 1}},
      "algorithm.minibatch: 3 leaves one decision of the 64 in a batch"),
+    (SB3 | tables("random", "random", "random", "random"),
+     "opponents.tables: '4 entries' is wrong with sb3_maskable_ppo; allowed: one a seat"),
+    (SB3 | {"opponents": {"tables": [{"agent": "random", "share": 2}]}},
+     "opponents.tables.0.share: 2.0 is wrong with sb3_maskable_ppo; allowed: 1.0 (it is not used)"),
+    (SB3 | tables("random") | {"checkpoint": {"every_minutes": 1}},
+     "checkpoint.every_minutes: 1.0 is wrong with sb3_maskable_ppo; allowed: 2.0 (it is not used)"),
+    (SB3 | tables("random") | {"reward": {"margin": 0, "win_share": 2}},
+     "reward.win_share: 2.0 is wrong with sb3_maskable_ppo; allowed: 1"),
     (SB3 | {"network": {}}, "network.trunk: 'shared' is wrong with sb3_maskable_ppo; allowed: sep"),
 ]  # fmt: skip
 

@@ -157,6 +157,33 @@ def test_ctrl_c_before_the_first_batch_is_not_lost(whole: Path, tmp_path: Path) 
     assert weights(folder) == weights(whole)
 
 
+@pytest.mark.parametrize("last", [False, True])
+def test_a_request_to_stop_is_heard_while_the_bot_is_measured(
+    last: bool, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In an evaluation of the run, or in its last."""
+    heard: list[int] = []
+
+    def pressed(*arguments: object, **_: object) -> None:
+        deals, stop = arguments[4], arguments[6]
+        if (deals == SMALL["evaluation"]["final_deals"]) == last:
+            heard.append(1)
+            stop.asked = True
+            return measure(*arguments)
+        return measure(*arguments)
+
+    config = {**SMALL, "evaluation": {**SMALL["evaluation"], "every_minutes": 1e-5}}
+    monkeypatch.setattr("kolkhoz_train.trainer.measure", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        new_run(parse_config(config, "small"), tmp_path / "run", "small.yaml", quiet())
+    assert heard == [1]
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["finished"] is False
+    monkeypatch.undo()
+    resume_run(tmp_path / "run", quiet())
+    assert weights(tmp_path / "run") == weights(whole)
+
+
 def test_a_run_that_diverges_says_so_and_spoils_nothing(tmp_path: Path) -> None:
     algorithm = {"games": 16, "minibatch": 64, "learning_rate": 1e30, "max_gradient": 1e30}
     with pytest.raises(KolkhozError, match=r"diverged in batch 1 .*lower algorithm.learning_rate"):
@@ -203,6 +230,17 @@ def small_checkpoint(number: int) -> Checkpoint:
     import torch
 
     return Checkpoint({"number": number}, {"a/b": torch.full((100,), float(number))})
+
+
+def test_the_newest_is_that_of_the_highest_number_and_remains_go(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    remains = folder / ".000998.4242.part"
+    remains.mkdir(parents=True)
+    for number in (999_998, 999_999, 1_000_000):
+        save_checkpoint(tmp_path, number, small_checkpoint(number), keep=2)
+    assert [path.name for path in checkpoints.list_checkpoints(tmp_path)] == ["1000000", "999999"]
+    assert load_latest(tmp_path, print).state["number"] == 1_000_000
+    assert not remains.exists()
 
 
 def test_a_truncated_checkpoint_is_named_and_the_one_before_serves(tmp_path: Path) -> None:

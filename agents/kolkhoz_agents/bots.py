@@ -83,11 +83,6 @@ def bot_folder(path: str | os.PathLike[str]) -> Path:
     return folder / "bot" if (folder / "bot" / DESCRIPTION).is_file() else folder
 
 
-def is_bot(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` is a bot folder or a run folder with a bot in it."""
-    return (bot_folder(path) / DESCRIPTION).is_file()
-
-
 def save_bot(path: str | os.PathLike[str], bot: BotFile) -> None:
     """Write a bot folder; each file is written aside and renamed into place."""
     folder = Path(path)

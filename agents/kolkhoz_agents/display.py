@@ -38,11 +38,10 @@ def interval_text(estimate: Estimate, digits: int = 3) -> str:
     return f"{estimate.mean:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 
-def margin_text(estimate: Estimate) -> str:
-    """`0.512 ±0.014`: the same in less space, half the interval's width after the sign."""
-    if math.isnan(estimate.low):
-        return f"{estimate.mean:.3f}"
-    return f"{estimate.mean:.3f} ±{estimate.width / 2:.3f}"
+def narrow_text(estimate: Estimate) -> str:
+    """The same in less width: the interval under the mean, to two digits."""
+    mean, *bounds = interval_text(estimate), *interval_text(estimate, 2).split(" ", 1)[1:]
+    return "\n".join([mean.split(" ")[0], *bounds])
 
 
 def agent_text(line: LineResult) -> str:
@@ -164,7 +163,7 @@ def tournament_tables(result: Tournament) -> list[Table | Text]:
         matrix.add_column(Text(str(number) if numbered else name))
     for number, (name, row) in enumerate(zip(names, result.pairs, strict=True), start=1):
         label = f"{number} {name}" if numbered else name
-        cells = ["" if cell is None else margin_text(cell.win_share) for cell in row]
+        cells = ["" if cell is None else narrow_text(cell.win_share) for cell in row]
         matrix.add_row(Text(label), *cells)
     shown: list[Table | Text] = [matrix]
     if result.ratings:
@@ -188,7 +187,7 @@ def _standing_table(result: Tournament) -> Table:
         line = mixed.get(rating.agent)
         cells = ["–", "–"]
         if line is not None:
-            cells = [margin_text(line.win_share), interval_text(line.score, 1)]
+            cells = [interval_text(line.win_share), interval_text(line.score, 1)]
         speed = speed_text(lines[rating.agent].seconds_per_decision)
         name = Text(agent_text(lines[rating.agent]))
         table.add_row(name, f"{rating.mu:.1f} ± {2 * rating.sigma:.1f}", *cells, speed)

@@ -6,13 +6,13 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.options import unknown
-from kolkhoz_agents.protocol import Game
+from kolkhoz_agents.protocol import Game, GameFactory
 
 GAME_GROUP = "kolkhoz_lab.games"
 
@@ -36,7 +36,7 @@ def make_game(name: str = "kolkhoz", rules: Mapping[str, Any] | None = None) -> 
     return game
 
 
-def game_factory(name: str) -> Callable[[dict[str, Any]], Any]:
+def game_factory(name: str) -> GameFactory:
     """What makes the game of a name. Raises EvaluationError for an unknown one."""
     found = entry_points(group=GAME_GROUP)
     if name in found.names:
@@ -48,7 +48,8 @@ def game_factory(name: str) -> Callable[[dict[str, Any]], Any]:
         raise EvaluationError(unknown("game", name, names))
     if not callable(factory):
         raise EvaluationError(f"game {name!r}: is no factory: {type(factory).__name__}")
-    return factory
+    made: GameFactory = factory
+    return made
 
 
 def load_object(text: str, what: str) -> Any:

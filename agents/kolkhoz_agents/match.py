@@ -67,7 +67,7 @@ class Match:
         self.workers = workers
         self.state = None if state is None else Path(state)
         self.progress = progress or Silent()
-        self.chunk = _deals_at_once(self.referee)
+        self.chunk = deals_at_once(self.referee)
         self.results = self._load()
         self.records = None if records is None else RecordParts(Path(records))
         if self.records:
@@ -143,7 +143,8 @@ class Match:
         return Results.empty(count, game.num_seats, figures, len(self.referee.agents))
 
 
-def _deals_at_once(referee: Referee) -> int:
+def deals_at_once(referee: Referee) -> int:
+    """How many deals are played side by side: fewer where an agent's `batch` asks for that."""
     batch = min([BATCH, *(getattr(agent, "batch", BATCH) for agent in referee.agents)])
     return max(int(batch) // len(referee.seatings), 1)
 
@@ -156,13 +157,23 @@ class RecordParts:
         self.folder = path.with_name(path.name + ".parts")
 
     def check(self, deals: NDArray[np.int64]) -> None:
-        """Raise EvaluationError unless the parts hold exactly the deals that are finished."""
-        found = [int(n) for part in self._parts() for n in part.stem.split("-")[1:]]
-        if not len(deals) and found:
+        """Raise EvaluationError unless the parts hold the records of all finished deals.
+
+        A part that was written after the state was saved for the last time is removed: a match
+        that was killed in between plays its deals again.
+        """
+        finished, found = set(deals.tolist()), 0
+        for part in self._parts():
+            first, count = map(int, part.stem.split("-"))
+            if finished.issuperset(range(first, first + count)):
+                found += count
+            else:
+                part.unlink()
+        if not found and self.folder.exists():
             shutil.rmtree(self.folder)
-        elif sum(found) != len(deals):
+        if found != len(deals):
             raise EvaluationError(
-                f"{self.folder}: holds the records of {sum(found)} deals where {len(deals)} are "
+                f"{self.folder}: holds the records of {found} deals where {len(deals)} are "
                 "finished; leave out --records, or begin anew without --resume"
             )
 

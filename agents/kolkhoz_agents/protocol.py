@@ -101,8 +101,8 @@ class StepResult(Protocol):
     """What one step brought: `rewards` float32[B, P] and `done` bool[B].
 
     A reward is the win share minus 1 / P in the step that ends the game, else 0. At a table that
-    restarts finished games, `outcome` and `statistics` have one row for each game that ended in
-    this step, in the order of `finished` int[n] (row numbers of the batch).
+    restarts finished games, `outcome` has one row for each game that ended in this step, in the
+    order of `finished` int[n] (row numbers of the batch).
     """
 
     @property
@@ -299,7 +299,8 @@ class Agent(Protocol):
     Optional attributes: `batch` (int: how many decisions at once suit a slow agent, default
     thousands); `log_probs(decisions) -> float32[B, A]` (log of the probability of each action, -inf
     where illegal); `values(decisions) -> float32[B]` (the win share less par that the seat to act
-    can expect); `draws_nothing` (True if it always answers the same).
+    can expect; in a bot's is what else its training paid, such as a margin term); `draws_nothing`
+    (True if it always answers the same).
     """
 
     @property

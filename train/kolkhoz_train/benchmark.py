@@ -174,7 +174,7 @@ def _moments(game: Game) -> list[Table]:
 def train(name: str, settings: list[str], seconds: float) -> dict[str, Any]:
     """Learned decisions a second of a short run of a config, and shares of its time.
 
-    Acting, encoding, stepping, learning, logging and saving count; the evaluation does not.
+    Acting, encoding, stepping, learning and logging count; saving and the evaluation do not.
     """
     from rich.console import Console
 

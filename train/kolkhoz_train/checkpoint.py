@@ -69,14 +69,16 @@ def save_checkpoint(folder: Path, number: int, checkpoint: Checkpoint, keep: int
         raise CheckpointError(
             f"{place}: cannot be written: {error.strerror}; earlier checkpoints are intact"
         ) from error
-    for old in list_checkpoints(folder)[keep:]:
+    # What a run that was killed while it wrote has left goes with the old ones.
+    for old in [*list_checkpoints(folder)[keep:], *place.parent.glob(".*.part")]:
         shutil.rmtree(old, ignore_errors=True)
     return place
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
     """Checkpoint folders of a run, the newest first."""
-    return sorted((folder / "checkpoints").glob("[0-9]*"), reverse=True)
+    found = [path for path in (folder / "checkpoints").glob("[0-9]*") if path.name.isdecimal()]
+    return sorted(found, key=lambda path: int(path.name), reverse=True)
 
 
 def load_latest(folder: Path, warn: Callable[[str], None]) -> Checkpoint:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
 
@@ -25,9 +25,13 @@ from .config_messages import Source
 from .config_model import (
     POPULATION,
     SELF,
+    CheckpointPart,
     ConfigError,
+    EvaluationPart,
+    PopulationPart,
     PpoPart,
     Sb3Part,
+    TableMix,
     TrainingConfig,
     shown,
 )
@@ -155,6 +159,7 @@ class _Check:
     def _sb3(self, game: Game) -> None:
         """What the config asks for must be something that SB3's path has."""
         config, network = self.config, self.config.network
+        seats = len(config.opponents.tables)
         native = "a game with a native VecEnv: kolkhoz"
         wrong = [
             (game.name != "kolkhoz", "game.name", game.name, native),
@@ -164,7 +169,11 @@ class _Check:
             (network.start_from is not None, "network.start_from", "a bot", "null"),
             (config.learn is not None, "learn", "a list", "null"),
             (config.reward.margin != 0, "reward.margin", config.reward.margin, "0"),
+            (config.reward.win_share != 1, "reward.win_share", config.reward.win_share, "1"),
+            (seats > game.num_seats - 1, "opponents.tables", f"{seats} entries", "one a seat"),
         ]
+        for key, given, usual in self._unused():
+            wrong.append((given != usual, key, given, f"{usual} (it is not used)"))
         for is_wrong, key, value, right in wrong:
             if is_wrong:
                 self._refuse(key, f"{value!r} is wrong with sb3_maskable_ppo; allowed: {right}")
@@ -184,6 +193,23 @@ class _Check:
                     f"{table.agent!r} is wrong with sb3_maskable_ppo; allowed: AGENTs like random "
                     "or heuristic, which sit to the learner's left in turn",
                 )
+
+    def _unused(self) -> Iterator[tuple[str, Any, Any]]:
+        """Keys that SB3's path has no use for: what is given, and the default."""
+        config = self.config
+        for number, table in enumerate(config.opponents.tables):
+            usual = TableMix(agent=table.agent)
+            for key in ("share", "final_share", "seats"):
+                yield f"opponents.tables.{number}.{key}", getattr(table, key), getattr(usual, key)
+        parts: list[tuple[str, Any, Any, tuple[str, ...]]] = [
+            ("opponents.population", config.opponents.population, PopulationPart(),
+             ("every", "keep", "drawn", "agents")),
+            ("evaluation", config.evaluation, EvaluationPart(), ("every_minutes", "deals")),
+            ("checkpoint", config.checkpoint, CheckpointPart(), ("every_minutes", "keep")),
+        ]  # fmt: skip
+        for name, part, usual_part, keys in parts:
+            for key in keys:
+                yield f"{name}.{key}", getattr(part, key), getattr(usual_part, key)
 
     def _opponents(self, game: Game) -> None:
         part = self.config.opponents

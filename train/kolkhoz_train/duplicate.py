@@ -39,8 +39,9 @@ class Duplicates:
         `scene` int64[N] is as `moments` takes it.
         """
         game, seat = np.divmod(trajectory, self.seats)
-        place = game // self.copies * self.seats + seat
-        return shared_luck(advantage, place, moments(trajectory, scene), self.kind[game])
+        deal = game // self.copies
+        moment = moments(trajectory, scene)
+        return shared_luck(advantage, deal, deal * self.seats + seat, moment, self.kind[game])
 
 
 def moments(trajectory: IntArray, scene: IntArray) -> IntArray:
@@ -61,15 +62,15 @@ def moments(trajectory: IntArray, scene: IntArray) -> IntArray:
 
 
 def shared_luck(
-    advantage: FloatArray, seat: IntArray, moment: IntArray, kind: IntArray
+    advantage: FloatArray, deal: IntArray, seat: IntArray, moment: IntArray, kind: IntArray
 ) -> FloatArray:
     """The baseline float32[N]: what the other copies of a deal say about an advantage.
 
-    `seat` int64[N] numbers the seats of all deals, equal for the copies of a deal; every copy has
-    at most one decision a seat and `moment` int64[N]. The mean of the other copies (drawn to 0 by
-    one more that would say 0) is scaled by what fits best, over the batch, for each moment and
-    `kind` int64[N] of table: where copies have gone apart, as they do among opponents that draw
-    their moves, the baseline fades by itself.
+    `deal` and `seat` int64[N] number the deals and the seats of all deals, equal for the copies of
+    a deal; every copy has at most one decision a seat and `moment` int64[N]. The mean of the other
+    copies (drawn to 0 by one more that would say 0) is scaled by what fits the other deals of the
+    batch best, for each moment and `kind` int64[N] of table: where copies have gone apart, as they
+    do among opponents that draw their moves, the baseline fades by itself.
     """
     moments = int(moment.max()) + 1 if len(moment) else 1
     _, place = np.unique(seat * moments + moment, return_inverse=True)
@@ -77,6 +78,9 @@ def shared_luck(
     total, count = np.bincount(place, wide), np.bincount(place)
     others = (total[place] - wide) / count[place]
     group = kind * moments + moment
-    power = np.bincount(group, others * others)
-    scale = np.bincount(group, others * wide) / np.maximum(power, 1e-12)
-    return (np.clip(scale, 0, 2)[group] * others).astype(np.float32)
+    # A deal has no say in its own scale, which would else depend on the moves to be judged.
+    _, own = np.unique(deal * (int(group.max(initial=0)) + 1) + group, return_inverse=True)
+    fit, power = others * wide, others * others
+    scale = np.bincount(group, fit)[group] - np.bincount(own, fit)[own]
+    scale /= np.maximum(np.bincount(group, power)[group] - np.bincount(own, power)[own], 1e-9)
+    return (np.clip(scale, 0, 2) * others).astype(np.float32)

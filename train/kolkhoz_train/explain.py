@@ -8,9 +8,7 @@ from typing import Any
 import yaml
 from pydantic_core import PydanticUndefined
 
-from .config_model import Part, PpoPart, Sb3Part, TrainingConfig, part_models
-
-ALGORITHMS: tuple[type[Part], ...] = (PpoPart, Sb3Part)
+from .config_model import Part, Sb3Part, TrainingConfig, part_models
 
 
 def explain(config: TrainingConfig | None) -> str:

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from kolkhoz_agents.match import deals_at_once
 from kolkhoz_agents.protocol import Agent, Game
 from kolkhoz_agents.referee import METRICS, Referee
 from kolkhoz_agents.statistics import Bootstrap
 from kolkhoz_agents.words import counted
+
+from .stopping import StopRequest
 
 
 @dataclass(frozen=True)
@@ -44,15 +47,21 @@ class Measured:
 
 
 def measure(
-    game: Game, bot: Agent, opponent: Agent, name: str, deals: int, seed: int, chunk: int = 1024
-) -> Measured:
-    """Play `deals` deals of `seed`, the bot once in every seat, against copies of `opponent`."""
+    game: Game, bot: Agent, opponent: Agent, name: str, deals: int, seed: int,
+    stop: StopRequest | None = None,
+) -> Measured | None:
+    """Play `deals` deals of `seed`, the bot once in every seat, against copies of `opponent`.
+
+    None if it was left off because of `stop`.
+    """
     started = time.perf_counter()
     seats = game.num_seats
     seatings = (~np.eye(seats, dtype=bool)).astype(np.int8)
     referee = Referee(game, [bot, opponent], seatings, seed)
-    parts = []
+    parts, chunk = [], deals_at_once(referee)
     for first in range(0, deals, chunk):
+        if stop is not None and stop.asked:
+            return None
         played = referee.play(np.arange(first, min(deals, first + chunk)))
         own = np.arange(seats)
         parts.append(played.values[:, own, own, :].mean(axis=1))

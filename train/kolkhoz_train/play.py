@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -198,7 +199,8 @@ class Session:
         }  # fmt: skip
         if word.lower() in ("q", "quit", "exit"):
             raise Left("You leave the table.")
-        if word.lower() in wishes:
+        # To save is s, Sunflower is S: a capital that names a move here is that move.
+        if word.lower() in wishes and not (word.isupper() and word in map(action_name, legal)):
             wishes[word.lower()]()
             return None
         if word.isdecimal() and 1 <= int(word) <= len(legal):
@@ -277,7 +279,10 @@ class Session:
         self.console.print(text)
 
     def _save(self) -> None:
-        path = self.keep or Path("kolkhoz-game.json")
+        if self.keep is None:
+            names = (f"kolkhoz-game{f'-{n}' if n > 1 else ''}.json" for n in itertools.count(1))
+            self.keep = next(path for path in map(Path, names) if not path.exists())
+        path = self.keep
         save_game(path, self.saved)
         self.console.print(
             f"Saved; take the game up again with: kolkhoz play --resume {path}", soft_wrap=True

@@ -242,5 +242,5 @@ def load_optimizer(
     for name, parameter in network.named_parameters():
         state = optimizer.state[parameter]
         for key in ("step", "exp_avg", "exp_avg_sq"):
-            value = tensors[f"{name}/{key}"].clone()
-            state[key] = value if key == "step" else value.to(parameter.device)
+            # The number of steps too: fused, it is counted where the weights are.
+            state[key] = tensors[f"{name}/{key}"].clone().to(parameter.device)

@@ -85,10 +85,11 @@ def train_sb3(config: TrainingConfig, run: RunFolder, console: Console) -> None:
     shape = config.network.shape()
     torch.set_num_threads(config.threads)
     venv = CanonicalVecEnv(_native(config, game, part), game)
+    clock = _Clock(config.budget.minutes)
     learner = MaskablePPO(
         "MlpPolicy",
         venv,
-        learning_rate=lambda remaining: part.learning_rate * remaining,
+        learning_rate=_Falling(part.learning_rate, clock),
         n_steps=part.steps,
         batch_size=part.minibatch,
         n_epochs=part.epochs,
@@ -104,17 +105,18 @@ def train_sb3(config: TrainingConfig, run: RunFolder, console: Console) -> None:
         device="auto" if config.device == "auto" else config.device,
     )
     learner.set_logger(configure(str(run.logs), ["tensorboard"]))
-    watch = _Watch(config, console.print)
-    started = time.perf_counter()
+    clock.start()
     try:
-        _learn(learner, config, watch)
+        _learn(learner, config, _Watch(clock, console.print))
     finally:
-        seconds = time.perf_counter() - started
-        if part.keep_zip:
-            learner.save(run.path / "maskable_ppo.zip")
-        bot = _bot_file(config, run, game, shape, take_over(learner, shape), learner, seconds)
-        save_bot(run.bot, bot)
+        seconds = clock.seconds
         _record(run, learner, seconds, [], finished=False)
+        # Of a run that diverged there is nothing worth keeping.
+        if _is_finite(learner):
+            if part.keep_zip:
+                learner.save(run.path / "maskable_ppo.zip")
+            bot = _bot_file(config, run, game, shape, take_over(learner, shape), learner, seconds)
+            save_bot(run.bot, bot)
     results = _measure(config, game, bot, console)
     save_bot(run.bot, BotFile(**{**vars(bot), "strength": results}))
     _record(run, learner, seconds, results, finished=True)
@@ -124,12 +126,16 @@ def _learn(learner: MaskablePPO, config: TrainingConfig, watch: BaseCallback) ->
     try:
         learner.learn(config.budget.decisions or 2**62, callback=watch, use_masking=True)
     except ValueError as error:
-        if all(bool(torch.isfinite(weights).all()) for weights in learner.policy.parameters()):
+        if _is_finite(learner):
             raise
         raise DivergedError(
             f"training diverged after {learner.num_timesteps} decisions: weights are no finite "
             "numbers any more; begin anew with a lower algorithm.learning_rate"
         ) from error
+
+
+def _is_finite(learner: MaskablePPO) -> bool:
+    return all(bool(torch.isfinite(weights).all()) for weights in learner.policy.parameters())
 
 
 def _native(config: TrainingConfig, game: Game, part: Sb3Part) -> VecEnv:
@@ -158,23 +164,54 @@ def take_over(learner: MaskablePPO, shape: NetworkShape) -> Weights:
     return weights
 
 
+class _Clock:
+    """The time of a run, and how much of its minutes is left."""
+
+    def __init__(self, minutes: float | None) -> None:
+        self.minutes = minutes
+        self.start()
+
+    def start(self) -> None:
+        """Begin at 0."""
+        self._started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._started
+
+    @property
+    def left(self) -> float:
+        """The share of the minutes that is left, 1 to 0; 1 without such a budget."""
+        return 1.0 if self.minutes is None else max(1 - self.seconds / (60 * self.minutes), 0.0)
+
+
+class _Falling:
+    """A learning rate that falls to 0 with the budget, whichever of its parts is used up first."""
+
+    def __init__(self, rate: float, clock: _Clock) -> None:
+        self.rate, self.clock = rate, clock
+
+    def __call__(self, remaining: float) -> float:
+        """`remaining` is the share of the decisions, 1 to 0."""
+        return self.rate * min(remaining, self.clock.left)
+
+
 class _Watch(BaseCallback):
     """Ends the run when its minutes are used, and says where it stands."""
 
-    def __init__(self, config: TrainingConfig, say: Callable[[str], None]) -> None:
+    def __init__(self, clock: _Clock, say: Callable[[str], None]) -> None:
         super().__init__()
-        self.minutes = config.budget.minutes
+        self.clock = clock
         self.say = say
-        self.started = time.perf_counter()
         self.next = 30.0
 
     def _on_step(self) -> bool:
-        seconds = time.perf_counter() - self.started
+        seconds = self.clock.seconds
         if seconds >= self.next:
             self.next += 30.0
             rate = self.num_timesteps / seconds
             self.say(f"{self.num_timesteps / 1e6:.2f} M decisions, {rate / 1e3:.1f} k/s")
-        return self.minutes is None or seconds < 60 * self.minutes
+        return self.clock.left > 0
 
 
 def _bot_file(
@@ -209,6 +246,7 @@ def _measure(
         opponent = make_agent(text, game)
         agent = Bot(game, bot, name="bot")
         result = measure(game, agent, opponent, text, part.final_deals, part.seed)
+        assert result is not None
         console.print(result.line(game.num_seats), highlight=False)
         results.append(result.to_dict())
     return results
@@ -224,6 +262,8 @@ def _record(
 ) -> None:
     run.record |= {
         "finished": finished,
+        "threads": torch.get_num_threads(),
+        "time_shares": {},
         "learned_decisions": learner.num_timesteps,
         "seconds": round(seconds, 1),
         "learned_decisions_per_s": round(learner.num_timesteps / max(seconds, 1e-9)),

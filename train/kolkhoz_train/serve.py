@@ -127,7 +127,9 @@ def make_app(bot: BotFile, name: str = "bot", origins: tuple[str, ...] = ()) -> 
         Route("/health", health),
         Route("/manifest", about),
     ]
-    allowed = [Middleware(CORSMiddleware, allow_origins=list(origins))] if origins else []
+    # A page that posts JSON asks first whether it may (the preflight of CORS).
+    rights: dict[str, Any] = {"allow_methods": ["GET", "POST"], "allow_headers": ["content-type"]}
+    allowed = [Middleware(CORSMiddleware, allow_origins=list(origins), **rights)] if origins else []
     handlers: Any = {404: _no_such, 405: _no_such, Exception: _defect}
     return Starlette(routes=routes, middleware=allowed, exception_handlers=handlers)
 
@@ -215,7 +217,7 @@ def serve(app: Starlette, listener: socket.socket) -> None:
     config = uvicorn.Config(
         app, log_level="warning", access_log=False,
         limit_concurrency=MAX_CONNECTIONS, timeout_keep_alive=30,
-        h11_max_incomplete_event_size=16384, server_header=False,
+        http="h11", h11_max_incomplete_event_size=16384, server_header=False,
     )  # fmt: skip
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])

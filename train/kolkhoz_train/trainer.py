@@ -176,24 +176,24 @@ class Trainer:
     ) -> None:
         """Train until the budget is used; each of `watchers` is told about every batch.
 
-        On Ctrl-C (or a request to terminate) the batch in hand is finished and a checkpoint saved;
-        then KeyboardInterrupt is raised. A second Ctrl-C stops at once. `stop` is a request that
-        is listening already.
+        On Ctrl-C (or a request to terminate) the batch in hand is finished, or an evaluation left
+        off, and a checkpoint saved; then KeyboardInterrupt is raised. A second Ctrl-C stops at
+        once. `stop` is a request that is listening already.
         """
         saves = Cadence(self.config.checkpoint.every_minutes, self.progress.seconds)
         measures = Cadence(self.config.evaluation.every_minutes, self.progress.seconds)
         with nullcontext(stop) if stop is not None else StopRequest() as stop:
             while self.fraction() < 1:
                 self._batch(watchers)
+                due = measures.due(self.progress.seconds) and self.fraction() < 1
+                if due and not stop.asked:
+                    self.evaluate(self.config.evaluation.deals, say, measured, stop)
+                if stop.asked or saves.due(self.progress.seconds):
+                    self.save()
                 if stop.asked:
-                    self.save()
                     raise KeyboardInterrupt
-                if measures.due(self.progress.seconds) and self.fraction() < 1:
-                    self.evaluate(self.config.evaluation.deals, say, measured)
-                if saves.due(self.progress.seconds):
-                    self.save()
-        self.save()
-        self.finish(say, measured)
+            self.save()
+            self.finish(say, measured, stop)
 
     def _batch(self, watchers: Sequence[Callable[[Report], None]]) -> None:
         """Play one batch of games and learn from it."""
@@ -275,16 +275,25 @@ class Trainer:
     # Measuring and saving -------------------------------------------------------------------
 
     def evaluate(
-        self, deals: int, say: Callable[[str], None], tell: Tell | None = None
+        self,
+        deals: int,
+        say: Callable[[str], None],
+        tell: Tell | None = None,
+        stop: StopRequest | None = None,
     ) -> list[Measured]:
-        """Measure the bot as it is against the config's opponents, and note the results."""
+        """Measure the bot as it is against the config's opponents, and note the results.
+
+        It is left off at a request to stop.
+        """
         started = time.perf_counter()
         part = self.config.evaluation
         bot = Bot(self.game, self.bot_file(), name="bot", partner=self._bot_partner())
         measured = []
         for text in part.opponents:
             opponent = make_agent(text, self.game)
-            result = measure(self.game, bot, opponent, text, deals, part.seed)
+            result = measure(self.game, bot, opponent, text, deals, part.seed, stop)
+            if result is None:
+                break
             measured.append(result)
             learned = self.progress.learned
             say(f"{learned / 1e6:.1f} M decisions: {result.line(self.game.num_seats)}")
@@ -351,9 +360,13 @@ class Trainer:
         self._record(finished=False)
         return place
 
-    def finish(self, say: Callable[[str], None], tell: Tell | None = None) -> None:
-        """The last evaluation, and the bot with its results."""
-        self.evaluate(self.config.evaluation.final_deals, say, tell)
+    def finish(
+        self, say: Callable[[str], None], tell: Tell | None = None, stop: StopRequest | None = None
+    ) -> None:
+        """The last evaluation, and the bot with its results. Raises KeyboardInterrupt."""
+        self.evaluate(self.config.evaluation.final_deals, say, tell, stop)
+        if stop is not None and stop.asked:
+            raise KeyboardInterrupt
         save_bot(self.run.bot, self.bot_file())
         self._record(finished=True)
 

@@ -125,6 +125,8 @@ def make_parser() -> Parser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; expected errors become one line on stderr."""
     parsed = make_parser().parse_args(arguments)
+    # How the command may be called again, whoever called it.
+    parsed.words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         status = parsed.run(parsed)
         sys.stdout.flush()

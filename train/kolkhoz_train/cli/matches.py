@@ -164,7 +164,7 @@ def finish(
         _say(f"kolkhoz: {result['stopped']}")
     path = arguments.resume or _free_name(f"{arguments.command}-{arguments.seed}")
     match.save(path)
-    again = sys.argv[1:] if arguments.resume else [*sys.argv[1:], "--resume", path]
+    again = arguments.words if arguments.resume else [*arguments.words, "--resume", path]
     _say(f"finished: {counted(result['deals'], 'deal')}, kept in {path}; to go on:")
     _say(f"  {shlex.join(['kolkhoz', *again])}")
     return 130 if result["stopped"] == "interrupted" else 1

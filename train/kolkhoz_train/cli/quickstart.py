@@ -8,8 +8,10 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from kolkhoz_env.errors import KolkhozError
 from kolkhoz_train.cli.common import deal_count, natural_int
 
+CONFIG = "quickstart"
 EXAMPLE = """example:
   kolkhoz quickstart
   kolkhoz quickstart --run-dir runs/first --set budget.minutes=1
@@ -26,7 +28,7 @@ def add_parser(subparsers: Any) -> None:
         "the same command goes on; when all is done, it starts another run in a folder beside.",
         epilog=EXAMPLE,
     )
-    parser.add_argument("--config", default="quickstart", help="the config (default: quickstart)")
+    parser.add_argument("--config", default=CONFIG, help="the config (default: quickstart)")
     parser.add_argument(
         "--run-dir",
         type=Path,
@@ -67,6 +69,11 @@ def run(args: argparse.Namespace) -> int:
     evaluation, bundle = folder / "evaluation.json", folder / "bundle"
     steps = []
     if not is_trained(folder):
+        if (folder / "run.json").exists() and (args.settings or args.config != CONFIG):
+            raise KolkhozError(
+                f"{folder}: an unfinished run lies there and goes on as it began; leave out "
+                "--config and --set, or name another folder by --run-dir"
+            )
         steps.append(train_command(folder, args.config, args.settings))
     if not evaluation.exists():
         deals = ["--deals", str(args.deals), "--seed", str(args.seed)]
