@@ -156,7 +156,7 @@ class Rollout:
         returns = self.reward(outcome)
         if not self._keeper.size:
             raise ConfigError("learn: a whole batch of games held no decision of the learner's")
-        kept = self._keeper.kept
+        kept = self.kept
         value = kept.value
         if self.critic is not None and self.critic.ready:
             value = self.critic.values(kept.observation, kept.hidden)
@@ -171,6 +171,11 @@ class Rollout:
         return Played(
             batch, outcome, table.statistics(), seating.player == seating.kept, decisions, seconds
         )
+
+    @property
+    def kept(self) -> Kept:
+        """What was kept of the games played last, in the order of their batch."""
+        return self._keeper.kept
 
     def _ask(
         self, table: Table, rows: IntArray, mask: npt.NDArray[np.bool_], seating: Seating
