@@ -9,6 +9,8 @@ import pytest
 
 from kolkhoz_train.cli import quickstart
 from kolkhoz_train.cli.main import main
+from kolkhoz_train.config import dump_config, read_config
+from kolkhoz_train.shipped import find_config
 
 SMALL = (
     "network.hidden=[32]", "algorithm.games=16", "algorithm.minibatch=512", "budget.minutes=null",
@@ -68,10 +70,15 @@ def test_a_stopped_run_takes_no_other_config(
     given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "run.json").write_text('{"finished": false}')
+    begun = read_config(find_config("quickstart"), ["seed=3"])
+    (tmp_path / "config.yaml").write_text(dump_config(begun))
     assert main(["quickstart", "--run-dir", str(tmp_path), *given]) == 2
-    line = f"kolkhoz: {tmp_path}: an unfinished run lies there and goes on as it began; leave out"
+    line = f"kolkhoz: {tmp_path}: an unfinished run of another config lies there; leave out"
     assert capsys.readouterr().err.startswith(line)
-    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.yaml", "run.json"]
+    # The command that began it goes on with it, and so does the plain one.
+    quickstart.check_goes_on(tmp_path, "quickstart", ["seed=3"])
+    quickstart.check_goes_on(tmp_path, "quickstart", [])
 
 
 def test_a_stopped_run_of_sb3_begins_anew_elsewhere(tmp_path: Path) -> None:

@@ -69,11 +69,7 @@ def run(args: argparse.Namespace) -> int:
     evaluation, bundle = folder / "evaluation.json", folder / "bundle"
     steps = []
     if not is_trained(folder):
-        if (folder / "run.json").exists() and (args.settings or args.config != CONFIG):
-            raise KolkhozError(
-                f"{folder}: an unfinished run lies there and goes on as it began; leave out "
-                "--config and --set, or name another folder by --run-dir"
-            )
+        check_goes_on(folder, args.config, args.settings)
         steps.append(train_command(folder, args.config, args.settings))
     if not evaluation.exists():
         deals = ["--deals", str(args.deals), "--seed", str(args.seed)]
@@ -114,6 +110,20 @@ def is_lost(folder: Path) -> bool:
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return not state.get("finished") and algorithm == "sb3_maskable_ppo"
+
+
+def check_goes_on(folder: Path, config: str, settings: list[str]) -> None:
+    """Raise KolkhozError if an unfinished run in `folder` is of another config than this one."""
+    from kolkhoz_train.config import read_config
+    from kolkhoz_train.shipped import find_config
+
+    if not (folder / "run.json").exists() or not (settings or config != CONFIG):
+        return
+    if read_config(find_config(config), settings) != read_config(folder / "config.yaml"):
+        raise KolkhozError(
+            f"{folder}: an unfinished run of another config lies there; leave out --config and "
+            "--set to go on with it, or name another folder by --run-dir"
+        )
 
 
 def train_command(folder: Path, config: str, settings: list[str]) -> list[str]:
