@@ -62,6 +62,13 @@ class Misshapen(RandomAgent):
         return super().act(decisions).astype(float)
 
 
+class Ragged(RandomAgent):
+    """Answers what makes no array."""
+
+    def act(self, decisions: Any) -> Any:
+        return [[1], [1, 2]]
+
+
 class Slow(RandomAgent):
     """Plays at random, slowly, in small batches."""
 

@@ -73,6 +73,7 @@ def everything(folder: Path) -> dict[str, bytes]:
         ("bench --set seed=x", "--set seed=x: seed: 'x' should be a whole number"),
         ("bench --set opponents.population.agents=[search]", "--set opponents.population.agents="),
         ("evaluate random random --faults empty", "--faults empty: is a file and should be a"),
+        ("evaluate random random --json /dev/null", "--json /dev/null: is no ordinary file"),
         ("evaluate random random --resume rubbish", "rubbish: not a file of results (an .npz that"),
         ("evaluate random random --rule years=2 --rule years=3", "--rule years=3: years is given"),
         ("evaluate random random --players 3 --rule players=4", "--players 3: players is given by"),

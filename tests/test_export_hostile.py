@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from export_tools import fresh_bot, needs
 
+from kolkhoz_env.rules import Rules
 from kolkhoz_train.export.bundle import RUNTIMES, export_bot
 from kolkhoz_train.export.errors import BundleError
 from kolkhoz_train.export.reading import open_model, read_bundle, read_examples
@@ -249,7 +250,6 @@ def test_damaged_examples_give_one_line(bundle: Path) -> None:
 WRONG: list[tuple[str, Any, str]] = [
     ("format", "kolkhoz-view/2", "format"),
     ("rules", None, "rules"),
-    ("rules", {}, "rules.players"),
     ("rules", {"players": 3}, "rules.players"),
     ("rules", {"players": 4, "quota": 30}, "rules.quota"),
     ("rules", {"players": 4, "hero_of_labor": False}, "rules.hero_of_labor"),
@@ -320,6 +320,66 @@ def test_a_wrong_view_is_refused_by_the_field_in_javascript(whole: Path, tmp_pat
     for (key, value, field), answer in zip(WRONG, answers, strict=True):
         assert answer.startswith(f"{field}: "), (key, value, answer)
     assert [text.partition(":")[0] for text in damaged] == ["manifest.json"] + ["weights.bin"] * 3
+
+
+RULES = [
+    ({}, {}, None),
+    ({}, {"players": 4, "quota": 40}, None),
+    ({"quota": 40}, {}, None),
+    ({"quota": 30}, {}, "rules.quota: 40, but the bot plays with 30"),
+    ({"quota": 30}, {"quota": 30}, None),
+    ({"players": 3}, {}, "rules.players: 4, but the bot plays with 3"),
+    ({"players": 3}, {"players": 3, "quota": 32}, None),
+    ({"hero_of_labor": False}, {}, "rules.hero_of_labor: "),
+    ({"swaps": False}, {"swaps": False}, None),
+]
+"""What a bot plays, what a view says, how it is refused; what is left out is the printed rule."""
+
+
+def test_a_rule_that_is_left_out_is_the_printed_one(whole: Path, runtime: ModuleType) -> None:
+    bots = [Rules.from_dict(own).to_dict() for own, _, _ in RULES]
+    node = needs("node", "https://nodejs.org, or apt-get install nodejs")
+    asked = [[bot, given] for bot, (_, given, _) in zip(bots, RULES, strict=True)]
+    code = (RUNTIMES / "kolkhoz_bot.mjs").read_text() + f"""
+        const told = {json.dumps(asked)}.map(
+          ([own, given]) => {{
+            try {{ checkRules(given, own); return null; }} catch (error) {{ return error.message; }}
+          }});
+        console.log(JSON.stringify(told));
+        """
+    done = subprocess.run(
+        [node, "--input-type=module", "-e", code], capture_output=True, text=True, check=True
+    )
+    answers = json.loads(done.stdout)
+    for bot, (own, given, line), answer in zip(bots, RULES, answers, strict=True):
+        try:
+            runtime._check_rules(given, bot)
+            told = None
+        except runtime.KolkhozBotError as error:
+            told = str(error)
+        for text in (told, answer):
+            assert text == line or (line is not None and str(text).startswith(line)), (own, given)
+
+
+def test_another_export_leaves_what_is_not_its_own(bundle: Path, tmp_path: Path) -> None:
+    (bundle / "page.html").write_text("mine")
+    (bundle / "data").mkdir()
+    (bundle / "data" / "x").write_text("mine too")
+    link = tmp_path / "link"
+    link.symlink_to(bundle)
+    export_bot(fresh_bot(4, hidden=(16,)), link, count=4)
+    assert link.is_symlink()
+    assert (bundle / "page.html").read_text() == "mine"
+    assert (bundle / "data" / "x").read_text() == "mine too"
+    assert verify_bundle(bundle).passed
+    assert not list(bundle.parent.glob(".*"))
+    # A web page's manifest.json makes no bundle of its folder.
+    page = tmp_path / "public"
+    page.mkdir()
+    (page / "manifest.json").write_text('{"name": "An app", "start_url": "/"}')
+    with pytest.raises(BundleError, match="exists and is no bundle"):
+        export_bot(fresh_bot(4, hidden=(16,)), page, count=4)
+    assert [path.name for path in page.iterdir()] == ["manifest.json"]
 
 
 def test_hostile_manifests_are_refused_in_the_runtimes(bundle: Path, runtime: ModuleType) -> None:

@@ -25,6 +25,7 @@ REASONS = {
     "OutOfRange": "played 999 (no action), which is not legal",
     "Crash": "raised RuntimeError: no idea",
     "Misshapen": "answered float64[",
+    "Ragged": "answered what is no array: ",
 }
 
 

@@ -13,11 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from toy_game import make_game as make_toy
 
+from kolkhoz_agents.bots import BotFile, save_bot
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.evaluation import Settings, evaluate
-from kolkhoz_agents.match import RecordParts
+from kolkhoz_agents.match import RecordParts, digests
+from kolkhoz_agents.network import NetworkShape
+from kolkhoz_agents.registry import make_agent
 from kolkhoz_agents.results import load_results
+from kolkhoz_agents.torch_network import PolicyValueNetwork
 from kolkhoz_agents.words import counted
 from kolkhoz_env.records import read_records, verify_file
 from kolkhoz_train.cli.main import main
@@ -84,6 +89,26 @@ def test_a_state_file_of_another_match_is_refused(tmp_path: Path) -> None:
         state.write_bytes(damaged)
         with pytest.raises(EvaluationError, match=r"state\.npz: not a file of results"):
             load_results(state)
+
+
+def test_a_bot_that_has_learned_on_is_another(tmp_path: Path) -> None:
+    folder, state = tmp_path / "bot", tmp_path / "state.npz"
+    shape, game = NetworkShape((8,)), make_toy()
+    for seed in (1, 2):
+        network = PolicyValueNetwork(shape, game)
+        network.initialise(seed)
+        observation = {"version": game.observation.version, "size": game.observation.size}
+        bot = BotFile(game.name, game.rules_dict(), observation, shape, network.weights())
+        save_bot(folder, bot)
+        settings = Settings(game=TOY, deals=2 + seed, workers=0, state=state)
+        if seed == 1:
+            evaluate(str(folder), "random", settings)
+            (outer,) = digests(make_agent(f"mix:play={folder},rest=random", game))
+        else:
+            with pytest.raises(EvaluationError, match="another match: bots is"):
+                evaluate(str(folder), "random", settings)
+            assert digests(make_agent(f"mix:play={folder},rest=random", game)) != [outer]
+    assert load_results(state)[0].deals.tolist() == [0, 1, 2]
 
 
 def test_a_state_file_holds_nothing_that_could_execute(tmp_path: Path) -> None:

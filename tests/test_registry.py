@@ -126,6 +126,28 @@ def test_a_folder_without_a_bot_is_refused(tmp_path: Path) -> None:
         make_agent(str(tmp_path), make_toy())
 
 
+def test_a_package_of_the_current_folder_may_hold_an_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_players").mkdir()
+    (tmp_path / "my_players" / "__init__.py").write_text(
+        "from kolkhoz_agents.random_agent import RandomAgent as Mine\n\n"
+        "def fussy(game, noise):\n    raise ValueError(f'{noise} is no noise')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert make_agent("my_players:Mine", make_toy()).name == "random"
+    with pytest.raises(AgentError, match="its factory refused the options: abc is no noise"):
+        make_agent("my_players:fussy:noise=abc", make_toy())
+    with pytest.raises(AgentError, match="has neither"):
+        make_agent("my_players", make_toy())
+
+
+def test_a_home_that_nobody_has_is_a_wrong_path() -> None:
+    with pytest.raises(AgentError, match="there is no bot or run folder"):
+        make_agent("~nobody-at-all/bot", make_toy())
+
+
 def test_a_damaged_bot_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.json").write_text("{}")

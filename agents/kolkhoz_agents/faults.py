@@ -92,7 +92,12 @@ def ask(agent: Agent, decisions: Decisions, limit: float) -> Answer:
     except Exception as error:
         raised = error
     else:
-        return _check(given, decisions, perf_counter() - started)
+        seconds = perf_counter() - started
+        try:
+            given = np.asarray(given)
+        except Exception as error:
+            return _all_wrong(decisions, (f"answered what is no array: {error}", ""), seconds)
+        return _check(given, decisions, seconds)
     # Out of the handler, so that a traceback from a half does not drag this one along.
     return _take_apart(agent, decisions, limit, raised)
 

@@ -13,6 +13,7 @@ from typing import Any
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.options import unknown
 from kolkhoz_agents.protocol import Game, GameFactory
+from kolkhoz_env.errors import KolkhozError
 
 GAME_GROUP = "kolkhoz_lab.games"
 
@@ -26,7 +27,9 @@ def make_game(name: str = "kolkhoz", rules: Mapping[str, Any] | None = None) -> 
     factory = game_factory(name)
     try:
         game: Game = factory(dict(rules or {}))
-    except TypeError as error:
+    except KolkhozError:
+        raise
+    except Exception as error:
         if ":" not in name:
             raise
         raise EvaluationError(f"game {name!r}: its factory refused the rules: {error}") from error
@@ -40,7 +43,10 @@ def game_factory(name: str) -> GameFactory:
     """What makes the game of a name. Raises EvaluationError for an unknown one."""
     found = entry_points(group=GAME_GROUP)
     if name in found.names:
-        factory = found[name].load()
+        try:
+            factory = found[name].load()
+        except Exception as error:
+            raise EvaluationError(f"game {name!r}: {_import_failed(error)}") from error
     elif ":" in name:
         factory = load_object(name, "game")
     else:

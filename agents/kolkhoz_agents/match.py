@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import math
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -83,6 +86,7 @@ class Match:
             "game": spec.game,
             "rules": self.referee.game.rules_dict(),
             "agents": list(spec.agents),
+            "bots": [digests(agent) for agent in self.referee.agents],
             "seatings": spec.seatings.tolist(),
             "seed": spec.seed,
             "on_fault": spec.on_fault,
@@ -149,6 +153,24 @@ def deals_at_once(referee: Referee) -> int:
     return max(int(batch) // len(referee.seatings), 1)
 
 
+def digests(agent: Any) -> list[str]:
+    """Checksums of the networks of an agent and of those it plays through.
+
+    A bot may have learned on under its name: its old games are another's.
+    """
+    found = []
+    weights = getattr(getattr(agent, "file", None), "weights", None)
+    if weights is not None:
+        content = hashlib.blake2b(digest_size=16)
+        for name in sorted(weights):
+            content.update(name.encode() + np.ascontiguousarray(weights[name]).tobytes())
+        found.append(content.hexdigest())
+    inner = [getattr(agent, name, None) for name in ("policy", "partner")]
+    for other in (*getattr(agent, "agents", ()), *inner):
+        found += [] if other is None else digests(other)
+    return found
+
+
 class RecordParts:
     """Records on their way into one file: a part for each piece, put together in order of deals."""
 
@@ -169,8 +191,10 @@ class RecordParts:
                 found += count
             else:
                 part.unlink()
-        if not found and self.folder.exists():
-            shutil.rmtree(self.folder)
+        if not found and self.folder.is_dir():
+            # Unless something else lies there.
+            with contextlib.suppress(OSError):
+                self.folder.rmdir()
         if found != len(deals):
             raise EvaluationError(
                 f"{self.folder}: holds the records of {found} deals where {len(deals)} are "
@@ -198,4 +222,5 @@ class RecordParts:
             shutil.rmtree(self.folder)
 
     def _parts(self) -> list[Path]:
-        return sorted(self.folder.glob("[0-9]*.jsonl")) if self.folder.is_dir() else []
+        found = self.folder.glob("[0-9]*.jsonl") if self.folder.is_dir() else ()
+        return sorted(path for path in found if re.fullmatch(r"\d{12}-\d+", path.stem))

@@ -25,6 +25,7 @@ from kolkhoz_agents.errors import AgentError, EvaluationError
 from kolkhoz_agents.games import load_object
 from kolkhoz_agents.options import check_options, split_options, unknown
 from kolkhoz_agents.protocol import NEEDS, Agent, AgentFactory, Game, Option
+from kolkhoz_env.errors import KolkhozError
 
 AGENT_GROUP = "kolkhoz_lab.agents"
 BOTS = Path(__file__).parent / "bots"
@@ -65,10 +66,12 @@ def make_agent(text: str, game: Game) -> Agent:
         raise AgentError(f"agent {text!r}: the name before the colon is missing")
     if head in _factories():
         return _make_named(head, rest, text, game)
-    folder = _bot_folder(head)
+    named = "/" not in head and os.sep not in head
+    foreign = named and bool(rest) and "=" not in rest.partition(":")[0]
+    folder = _bot_folder(head, may_be_package=foreign)
     if folder is not None:
         return _make_bot(folder, rest, text, game)
-    if "/" not in head and os.sep not in head and rest and "=" not in rest.partition(":")[0]:
+    if foreign:
         return _make_foreign(head, rest, text, game)
     if "/" in head or os.sep in head:
         raise AgentError(f"agent {text!r}: there is no bot or run folder {head!r}")
@@ -100,7 +103,7 @@ def bot_path(text: str) -> Path:
 
     Raises AgentError, which names the shipped bots.
     """
-    path = Path(text).expanduser()
+    path = Path(os.path.expanduser(text))
     if text in shipped_bots():
         return BOTS / text
     if any((folder / "bot.json").is_file() for folder in (path, path / "bot")):
@@ -171,7 +174,9 @@ def _make(factory: AgentFactory, rest: str, text: str, game: Game) -> Agent:
         options = check_options(given, declared, where)
     try:
         agent = factory(game, **options)
-    except TypeError as error:
+    except KolkhozError:
+        raise
+    except Exception as error:
         if declared is not None:
             raise
         raise AgentError(f"{where}: its factory refused the options: {error}") from error
@@ -199,15 +204,18 @@ def _check_agent(agent: Any, where: str) -> Agent:
     return made
 
 
-def _bot_folder(head: str) -> Path | None:
-    """The bot's folder that `head` means: a shipped bot, a bot folder, or a run's `bot`."""
+def _bot_folder(head: str, *, may_be_package: bool = False) -> Path | None:
+    """The bot's folder that `head` means: a shipped bot, a bot folder, or a run's `bot`.
+
+    A folder without a bot is an error, unless it may be a package that holds an agent.
+    """
     if head in shipped_bots():
         return BOTS / head
-    path = Path(head).expanduser()
+    path = Path(os.path.expanduser(head))
     for folder in (path, path / "bot"):
         if (folder / "bot.json").is_file():
             return folder
-    if path.is_dir():
+    if path.is_dir() and not may_be_package:
         raise AgentError(f"agent {head!r}: the folder has neither bot.json nor bot/bot.json")
     return None
 

@@ -67,6 +67,9 @@ def check_writable(option: str, path: Path) -> None:
     """Raise KolkhozError if a file could not be written: before hours of play, not after."""
     if path.is_dir():
         raise KolkhozError(f"{option} {path}: is a folder and should be a file")
+    if path.exists() and not path.is_file():
+        # A device or a pipe would be replaced by the file.
+        raise KolkhozError(f"{option} {path}: is no ordinary file")
     check_place(option, path)
 
 
@@ -88,7 +91,7 @@ def check_place(option: str, path: Path) -> None:
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file whole or not at all: beside its place first, then renamed over it."""
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     aside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:

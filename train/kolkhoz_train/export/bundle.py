@@ -22,6 +22,8 @@ from kolkhoz_env.game import KolkhozGame, make_game
 from kolkhoz_train.export.demo import demo_page
 from kolkhoz_train.export.errors import BundleError, refuse
 from kolkhoz_train.export.manifest import (
+    FORMAT,
+    LARGEST,
     MODEL,
     NAME,
     VECTORS,
@@ -91,7 +93,8 @@ def export_bot(
 
     Args:
         bot: the bot.
-        folder: where; a bundle that is there is replaced, anything else is left alone.
+        folder: where; a bundle that is there is replaced, but what else lies in its folder stays,
+            and a folder that is none is left alone.
         name: the bot's name for messages.
         storage: ``float32``, ``float16``, or ``auto``: 16 bits if all moves stay the same.
         count: number of examples in vectors.jsonl.
@@ -102,11 +105,7 @@ def export_bot(
         BundleError: the bot can't be exported, or something else lies at `folder`.
     """
     game, network = open_bot(bot, name)
-    if (
-        folder.exists()
-        and not (folder / NAME).is_file()
-        and (not folder.is_dir() or any(folder.iterdir()))
-    ):
+    if folder.exists() and not _is_bundle(folder) and not _is_empty(folder):
         refuse(str(folder), "exists and is no bundle; choose an empty or new folder")
     tell(f"playing {TRIAL_GAMES} games for examples")
     steps = list(played(game, network, TRIAL_GAMES, seed))
@@ -116,8 +115,25 @@ def export_bot(
     chosen = ("float16" if same else "float32") if storage == "auto" else storage
     tell("writing model, weights, examples and page")
     files = _contents(bot, game, steps, chosen, count, seed, costs)
-    _write(folder, files)
+    for path, data in files.items():
+        if len(data) > LARGEST:
+            refuse(name, f"its {path} would have {len(data) >> 20} MiB, which none of the runtimes "
+                   f"reads; at most {LARGEST >> 20}: train a smaller network")  # fmt: skip
+    _write(Path(os.path.realpath(folder)), files)
     return Exported(folder, {path: len(data) for path, data in files.items()}, costs[chosen])
+
+
+def _is_bundle(folder: Path) -> bool:
+    """Whether the folder's manifest says that it is one (web pages have a manifest.json too)."""
+    try:
+        manifest = json.loads((folder / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and manifest.get("format") == FORMAT
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
 
 
 def storage_costs(
@@ -194,7 +210,7 @@ def _game_to_show(game: KolkhozGame, network: NumpyNetwork, seed: int) -> list[d
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
-    """All files beside their place first, then the folder renamed into it."""
+    """All files beside their place first, with what else lies there; then the folder renamed."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
@@ -203,6 +219,10 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
         for path, content in files.items():
             (aside / path).write_bytes(content)
         if folder.exists():
+            for other in folder.iterdir():
+                if other.name not in files:
+                    copy = shutil.copytree if other.is_dir() else shutil.copy2
+                    copy(other, aside / other.name)
             os.replace(folder, old)
         try:
             os.replace(aside, folder)

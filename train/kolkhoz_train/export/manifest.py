@@ -21,6 +21,8 @@ from kolkhoz_train.export.weights import DTYPES
 
 FORMAT = "kolkhoz-bundle/1"
 NAME = "manifest.json"
+LARGEST = 64 << 20
+"""No file of a bundle has more bytes; read in whole, it fits into any memory."""
 WEIGHTS, MODEL, VECTORS = "weights.bin", "model.onnx", "vectors.jsonl"
 KEYS = (
     "format", "lab", "view_format", "rules", "quota", "crops", "cards", "deck", "actions", "phases",

@@ -14,6 +14,7 @@ from kolkhoz_env.game import KolkhozGame, make_game
 from kolkhoz_train.export.bundle import COPIED, DEMO, RUNTIMES, SUMS
 from kolkhoz_train.export.errors import BundleError, refuse
 from kolkhoz_train.export.manifest import (
+    LARGEST,
     MODEL,
     NAME,
     VECTORS,
@@ -24,8 +25,7 @@ from kolkhoz_train.export.manifest import (
 from kolkhoz_train.export.onnx_model import OPERATORS, OPSET
 from kolkhoz_train.export.weights import unpack_weights
 
-#: No file of a bundle is larger; read in whole, they fit into any memory.
-LARGEST = 64 << 20
+#: The examples may be larger than other files.
 LARGEST_VECTORS = 256 << 20
 
 

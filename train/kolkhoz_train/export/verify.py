@@ -193,7 +193,7 @@ def _compare(
         result.wrong.append(f"example {number}: another sample")
     apart = [abs(float(log_probs[a]) - example["log_probs"][names[a]]) for a in legal]
     # A NaN compares as no difference at all; count it as an infinite one.
-    largest = max(*apart, abs(value - example["value"]), result.difference)
+    largest = np.max([*apart, abs(value - example["value"]), result.difference])
     result.difference = float(np.nan_to_num(largest, nan=np.inf))
 
 
@@ -214,9 +214,11 @@ def _replay_outside(
     runtime: str, command: list[str], bundle: Bundle, examples: list[dict[str, Any]]
 ) -> Replay:
     """A process of its own, which prints its result as JSON."""
-    done = subprocess.run(
-        [*command, str(bundle.folder)], capture_output=True, text=True, timeout=600, check=False
-    )
+    whole = [*command, str(bundle.folder)]
+    try:
+        done = subprocess.run(whole, capture_output=True, text=True, timeout=600, check=False)
+    except subprocess.TimeoutExpired:
+        return Replay(runtime, len(examples), ["no answer in 600 seconds"])
     try:
         answer = json.loads(done.stdout)
         if answer["difference"] is None:  # JSON has no NaN

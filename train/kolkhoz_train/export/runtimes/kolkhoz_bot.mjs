@@ -151,15 +151,25 @@ function readView(view, manifest) {
   return game;
 }
 
-/** A bot knows its own rules alone. Who plans first and forced moves make no difference to it. */
+const PRINTED_RULES = {
+  players: 4, quota: null, hero_of_labor: true, years: 5, famine_year: 5, swaps: true,
+  saboteur: true, crops: 4, ranks: 13, tricks: 4, low_rewards: 4,
+};
+const PRINTED_QUOTAS = { 2: 24, 3: 32, 4: 40 };
+
+/**
+ * A bot knows its own rules alone. Who plans first and forced moves make no difference to it.
+ * A rule that is left out is that of the printed game.
+ */
 function checkRules(rules, own) {
   for (const [key, value] of Object.entries(own)) {
-    if (key === "first_planner" || key === "auto_forced" || rules[key] === undefined) continue;
-    if (rules[key] !== value) {
-      refuse(`rules.${key}`, `${JSON.stringify(rules[key])}, but the bot plays with ${JSON.stringify(value)}`);
+    if (key === "first_planner" || key === "auto_forced") continue;
+    const meant = (rule) => (key === "quota" ? (rule ?? PRINTED_QUOTAS[own.players]) : rule);
+    const given = meant(rules[key] === undefined ? PRINTED_RULES[key] : rules[key]);
+    if (given !== meant(value)) {
+      refuse(`rules.${key}`, `${JSON.stringify(given)}, but the bot plays with ${JSON.stringify(meant(value))}`);
     }
   }
-  if (rules.players === undefined) refuse("rules.players", "is missing");
 }
 
 function readCellar(places, field, names) {

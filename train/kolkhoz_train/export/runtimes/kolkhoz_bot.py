@@ -226,15 +226,27 @@ def _swap(swap: Any, field: str) -> int:
     return 7 if zone == "plot" else 1 + _whole(swap.get("banked"), f"{field}.banked", 1, 5)
 
 
+_PRINTED_RULES = {
+    "players": 4, "hero_of_labor": True, "years": 5, "famine_year": 5, "swaps": True,
+    "saboteur": True, "crops": 4, "ranks": 13, "tricks": 4, "low_rewards": 4,
+}  # fmt: skip
+_PRINTED_QUOTAS = {2: 24, 3: 32, 4: 40}
+
+
 def _check_rules(rules: dict[str, Any], own: dict[str, Any]) -> None:
-    """A bot knows its own rules alone; who plans first and forced moves are all one to it."""
-    if "players" not in rules:
-        _refuse("rules.players", "is missing")
+    """A bot knows its own rules alone; who plans first and forced moves are all one to it.
+
+    A rule that is left out is that of the printed game.
+    """
     for key, value in own.items():
-        if key in ("first_planner", "auto_forced") or key not in rules:
+        if key in ("first_planner", "auto_forced"):
             continue
-        if rules[key] != value or isinstance(rules[key], bool) != isinstance(value, bool):
-            _refuse(f"rules.{key}", f"{_short(rules[key])}, but the bot plays with {value!r}")
+        given = rules.get(key, _PRINTED_RULES.get(key))
+        if key == "quota":
+            printed = _PRINTED_QUOTAS[own["players"]]
+            given, value = (printed if quota is None else quota for quota in (given, value))
+        if given != value or isinstance(given, bool) != isinstance(value, bool):
+            _refuse(f"rules.{key}", f"{_short(given)}, but the bot plays with {value!r}")
 
 
 # The observation, block by block ---------------------------------------------------------------
