@@ -145,20 +145,26 @@ def test_views_of_records_are_the_same_in_javascript(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     code = f"""
         import {{ readFileSync }} from "node:fs";
-        import {{ viewsOfRecord }} from "{(RUNTIMES / "kolkhoz_record.mjs").as_uri()}";
+        import {{ nextView, viewsOfRecord }} from "{(RUNTIMES / "kolkhoz_record.mjs").as_uri()}";
         for (const line of readFileSync("{path}", "utf8").trim().split("\\n")) {{
             const record = JSON.parse(line);
             console.log(JSON.stringify(viewsOfRecord(record)));
-            record.years[2].moves.length = 7;
+            const ended = [nextView(record)];
             record.years.length = 3;
-            console.log(JSON.stringify(viewsOfRecord(record, {{ next: true }})));
+            ended.push(nextView(record));  // a year has ended, and the next is not dealt
+            record.years[2].moves.length = 7;
+            console.log(JSON.stringify([...viewsOfRecord(record), nextView(record)]));
+            console.log(JSON.stringify([...ended, nextView({{ ...record, years: [] }})]));
         }}"""
     node = needs("node", "https://nodejs.org, or apt-get install nodejs")
     done = subprocess.run(
         [node, "--input-type=module", "-e", code], capture_output=True, text=True, check=True
     )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    for record, views, cut in zip(records, answers[::2], answers[1::2], strict=True):
+    for record, views, cut, ended in zip(
+        records, answers[::3], answers[1::3], answers[2::3], strict=True
+    ):
+        assert ended == [None, None, None]
         ours = views_of(record)
         assert len(views) == len(ours)
         for one, other in zip(views, ours, strict=True):

@@ -20,8 +20,11 @@ export interface GameRecord {
   }[];
 }
 
+/** The view of the seat to act before each move. Moves are taken to be legal. */
+export function viewsOfRecord(record: GameRecord): View[];
+
 /**
- * The view of the seat to act before each move; with `next` also the one for the move to come.
- * Moves are taken to be legal.
+ * The view for the move to come. Null where nobody is to act: the year has ended, and the next one
+ * (if it was not the last) is to be dealt and put into the record.
  */
-export function viewsOfRecord(record: GameRecord, options?: { next?: boolean }): View[];
+export function nextView(record: GameRecord): View | null;

@@ -1,13 +1,13 @@
 // A recorded game in plain JavaScript: from kolkhoz-record/1 to the view of the seat to act before
 // every move. No dependencies.
 //
-//     import { viewsOfRecord } from "./kolkhoz_record.mjs";
+//     import { nextView, viewsOfRecord } from "./kolkhoz_record.mjs";
 //     viewsOfRecord(record);          // one view a move, in order; the record may end anywhere
+//     nextView(record);               // the view for the move to come; null where a year has ended
 //
 // A front end that deals the cards itself needs no bookkeeping of what a seat may know: it keeps
-// the record of the game so far (hands, reward piles, moves) and takes the last view of
-// viewsOfRecord(record, { next: true }), which is the one for the move to come. The rules are here
-// only as far as views need them; moves are taken to be legal.
+// the record of the game so far (hands, reward piles, moves) and asks for the next view. The rules
+// are here only as far as views need them; moves are taken to be legal.
 
 const CROPS = "WSPB";
 const SEATS_QUOTA = { 2: 24, 3: 32, 4: 40 };
@@ -345,23 +345,34 @@ class Table {
   }
 }
 
-/**
- * The view of the seat to act before each move of a record, whole or cut short anywhere; with
- * { next: true } also the one for the move that comes next.
- */
-export function viewsOfRecord(record, { next = false } = {}) {
-  if (record?.format !== "kolkhoz-record/1") throw new Error('format: must be "kolkhoz-record/1"');
-  const table = new Table(record);
+/** The view of the seat to act before each move of a record, whole or cut short anywhere. */
+export function viewsOfRecord(record) {
   const views = [];
-  if (!record.years.length) return views;
+  replay(record, (table) => views.push(table.view(table.turn.seat)));
+  return views;
+}
+
+/**
+ * The view of the seat that is to act after the moves of a record. Null where nobody is: the year
+ * has ended, and the next one (if it was not the last) is to be dealt and put into the record.
+ */
+export function nextView(record) {
+  const table = replay(record, () => {});
+  return table === null || table.turn.seat === null ? null : table.view(table.turn.seat);
+}
+
+/** The table after all moves, null before the first deal; `before` hears of it before each move. */
+function replay(record, before) {
+  if (record?.format !== "kolkhoz-record/1") throw new Error('format: must be "kolkhoz-record/1"');
+  if (!record.years.length) return null;
+  const table = new Table(record);
   table.beginYear(record.years[0]);
   for (const { moves } of record.years) {
     for (const { move } of moves) {
       if (table.turn.seat === null) throw new Error("the record goes on after its last year");
-      views.push(table.view(table.turn.seat));
+      before(table);
       table.apply(move);
     }
   }
-  if (next && table.turn.seat !== null) views.push(table.view(table.turn.seat));
-  return views;
+  return table;
 }
