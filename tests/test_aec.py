@@ -303,7 +303,7 @@ def test_copies_and_pickles_go_on_alike() -> None:
     [
         ({"players": 5}, "rules.players: 5"),
         ({"rules": {"quotas": 1}}, "rules.quotas: no such rule"),
-        ({"reward": "points"}, "reward: 'points' is none of win_share, margin, rank"),
+        ({"reward": "points"}, "reward: 'points' is none of win_share, score, rank"),
         ({"render_mode": "svg"}, "render_mode: 'svg' is none of ansi, human, rgb_array"),
         ({"render_seat": 4}, "render_seat: 4 is neither a seat from 0 to 3 nor 'open'"),
     ],
