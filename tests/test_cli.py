@@ -212,3 +212,22 @@ def test_help_is_quick_and_imports_nothing_large() -> None:
         timeout=60,
     )  # fmt: skip
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(("given", "threads"), [(None, "1"), ("3", "3")])
+def test_numpys_linear_algebra_keeps_one_thread_unless_told(
+    given: str | None, threads: str
+) -> None:
+    """More would spin beside torch's and slow training down."""
+    code = (
+        "import sys; import kolkhoz_train.cli; assert 'numpy' not in sys.modules;"
+        "import os; print(os.environ['OPENBLAS_NUM_THREADS'])"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    if given is not None:
+        environment["OPENBLAS_NUM_THREADS"] = given
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment,
+        timeout=60,
+    )  # fmt: skip
+    assert done.stdout.split() == [threads]

@@ -26,6 +26,7 @@ from kolkhoz_train.checkpoint import Checkpoint, CheckpointError, load_latest, s
 from kolkhoz_train.cli.main import main
 from kolkhoz_train.config import ConfigError, parse_config
 from kolkhoz_train.measure import measure
+from kolkhoz_train.run_folder import RunFolder
 from kolkhoz_train.train import free_folder, new_run, resume_run
 
 TESTS = Path(__file__).parent
@@ -224,6 +225,21 @@ def test_a_config_changed_into_another_network_does_not_resume(whole: Path, tmp_
 def test_a_folder_in_use_is_refused(whole: Path) -> None:
     with pytest.raises(ConfigError, match=r"a run is there already; go on with it by"):
         train_small(whole)
+
+
+def test_a_run_that_somebody_trains_is_refused(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    record = json.loads((whole / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**record, "finished": False}))
+    run, _ = RunFolder.reopen(folder)
+    before = weights(folder)
+    with run.held(), pytest.raises(ConfigError, match=r"run: another process trains in it"):
+        resume_run(folder, quiet())
+    assert weights(folder) == before
+    assert json.loads((folder / "run.json").read_text())["finished"] is False
+    resume_run(folder, quiet())
+    assert json.loads((folder / "run.json").read_text())["finished"] is True
 
 
 def small_checkpoint(number: int) -> Checkpoint:

@@ -7,9 +7,12 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import filelock
 import numpy as np
 import torch
 
@@ -17,6 +20,7 @@ from .config import dump_config, read_config
 from .config_model import ConfigError, TrainingConfig
 
 CONFIG, RUN, BOT, LOGS, SNAPSHOTS = "config.yaml", "run.json", "bot", "tensorboard", "snapshots"
+LOCK = ".lock"
 
 
 class RunFolder:
@@ -62,6 +66,20 @@ class RunFolder:
         if not isinstance(record, dict):
             raise ConfigError(f"--resume {path / RUN}: damaged (should hold a JSON object)")
         return cls(path, record), read_config(path / CONFIG)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else trains in the folder meanwhile. Raises `ConfigError` if somebody does.
+
+        The lock is the system's and ends with the process, killed or not.
+        """
+        try:
+            with filelock.FileLock(self.path / LOCK, blocking=False):
+                yield
+        except filelock.Timeout as error:
+            raise ConfigError(
+                f"--run-dir {self.path}: another process trains in it; stop that one first"
+            ) from error
 
     @property
     def bot(self) -> Path:

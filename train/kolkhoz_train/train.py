@@ -57,11 +57,16 @@ def resume_run(folder: Path, console: Console) -> RunFolder:
 
 
 def _train(config: TrainingConfig, run: RunFolder, console: Console, *, resume: bool) -> None:
-    if isinstance(config.algorithm, Sb3Part):
-        from .sb3 import train_sb3
+    with run.held():
+        if isinstance(config.algorithm, Sb3Part):
+            from .sb3 import train_sb3
 
-        train_sb3(config, run, console)
-        return
+            train_sb3(config, run, console)
+        else:
+            _train_ppo(config, run, console, resume=resume)
+
+
+def _train_ppo(config: TrainingConfig, run: RunFolder, console: Console, *, resume: bool) -> None:
     # From here on: an interrupt in the seconds that torch takes to load could get lost in there.
     with StopRequest() as stop:
         from .trainer import Trainer
