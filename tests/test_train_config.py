@@ -29,7 +29,7 @@ def problem(data: dict) -> str:
         ({"sed": 1}, "x.yaml: sed: unknown key; allowed: seed, threads, device, game"),
         ({"seed": -1}, "x.yaml: seed: -1 should be at least 0"),
         ({"network": {"hiden": [1]}}, "network.hiden: unknown key; allowed: hidden, activation"),
-        ({"network": {"activation": "tanh"}}, "network.activation: 'tanh' should be 'relu' or"),
+        ({"network": {"activation": "tanh"}}, "network.activation: 'tanh' should be 'silu' or"),
         ({"network": {"hidden": [64, "x"]}}, "network.hidden.1: 'x' should be a whole number"),
         ({"algorithm": {"epoch": 1}}, "algorithm.epoch: unknown key; allowed: name, games,"),
         ({"algorithm": {"name": "dqn"}}, "'ppo', 'sb3_maskable_ppo'"),

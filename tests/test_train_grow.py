@@ -29,13 +29,14 @@ def made(shape: NetworkShape, weights: dict | None = None) -> PolicyValueNetwork
     [
         (NetworkShape((8,)), NetworkShape((8,))),
         (NetworkShape((8,)), NetworkShape((13,))),
-        (NetworkShape((8, 5)), NetworkShape((9, 7, 6, 5))),
+        (NetworkShape((8, 5), "relu"), NetworkShape((9, 7, 6, 5), "relu")),
         (NetworkShape((8,), inputs=BLOCKS[1:]), NetworkShape((8,))),
-        (NetworkShape((8,), inputs=BLOCKS[:1]), NetworkShape((8, 9), inputs=BLOCKS[:2])),
+        (NetworkShape((8,), "relu", inputs=BLOCKS[:1]),
+         NetworkShape((8, 9), "relu", inputs=BLOCKS[:2])),
         (NetworkShape((8,), "silu", "separate"), NetworkShape((12,), "silu", "separate")),
         (NetworkShape((8,), heads="phase"), NetworkShape((9,), heads="phase")),
     ],
-)
+)  # fmt: skip
 def test_a_grown_network_computes_the_same(old: NetworkShape, new: NetworkShape) -> None:
     assert growth_problem(old, new) is None
     small = made(old)
@@ -62,9 +63,10 @@ def test_a_grown_network_computes_the_same(old: NetworkShape, new: NetworkShape)
     [
         (NetworkShape((8,)), NetworkShape((7,)), "its layers [8] do not fit into [7]"),
         (NetworkShape((8, 4)), NetworkShape((8,)), "it has 2 layers, not 1"),
-        (NetworkShape((8,)), NetworkShape((9, 7)), "its layers [8, 8] do not fit into [9, 7]"),
+        (NetworkShape((8,), "relu"), NetworkShape((9, 7), "relu"),
+         "its layers [8, 8] do not fit into [9, 7]"),
         (NetworkShape((8,), "silu"), NetworkShape((8, 8), "silu"), "only relu networks can get"),
-        (NetworkShape((8,)), NetworkShape((8,), "silu"), "activation is relu, not silu"),
+        (NetworkShape((8,), "relu"), NetworkShape((8,), "silu"), "activation is relu, not silu"),
         (NetworkShape((8,)), NetworkShape((8,), inputs=BLOCKS), "it sees all blocks as well"),
         (NetworkShape((8,), inputs=BLOCKS[:2]), NetworkShape((8,), inputs=BLOCKS[1:]),
          f"it sees {BLOCKS[0]} as well"),

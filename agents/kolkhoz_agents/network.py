@@ -42,7 +42,7 @@ class NetworkShape:
     """
 
     hidden: tuple[int, ...] = (256, 256)
-    activation: str = "relu"
+    activation: str = "silu"
     trunk: str = "shared"
     heads: str = "shared"
     inputs: tuple[str, ...] | None = None
@@ -293,5 +293,6 @@ class NumpyNetwork:
             if self.shape.activation == "relu":
                 np.maximum(hidden, 0, out=hidden)
             else:
-                hidden = hidden / (1 + np.exp(-hidden))
+                # x sigmoid(x); by tanh nothing overflows.
+                hidden *= 0.5 + 0.5 * np.tanh(0.5 * hidden)
         return hidden

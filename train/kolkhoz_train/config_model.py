@@ -92,7 +92,7 @@ class NetworkPart(Part):
     hidden: tuple[Annotated[Whole, Field(ge=1, le=8192)], ...] = Field(
         (256, 256), min_length=1, description="sizes of the hidden layers"
     )
-    activation: Literal["relu", "silu"] = Field("relu", description="after each hidden layer")
+    activation: Literal["silu", "relu"] = Field("silu", description="after each hidden layer")
     trunk: Literal["shared", "separate"] = Field(
         "shared", description="whether policy and value share their hidden layers"
     )
