@@ -53,7 +53,7 @@ WRONG = [
      f"network.start_from: foo: there is no such folder; allowed: a bot or run folder, or a "
      f"shipped bot's name ({', '.join(shipped_bots())})"),
     ({"network": {"start_from": "."}}, "network.start_from: .: the folder has neither bot.json"),
-    ({"network": {"start_from": "foreman", "hidden": [8]}},
+    ({"network": {"start_from": "foreman", "hidden": [8], "activation": "relu"}},
      "network.start_from: foreman has a network that can't grow into this: it has "),
     ({"network": {"inputs": ["hand", "foo"]}}, "network.inputs: no observation block 'foo'; known"),
     ({"evaluation": {"opponents": ["random", "foo"]}}, "evaluation.opponents.1: unknown agent"),
@@ -67,7 +67,7 @@ WRONG = [
     (SB3 | tables("foo"), "opponents.tables.0.agent: unknown agent 'foo'"),
     (SB3 | tables("search"), clock("opponents.tables.0.agent", "search")),
     (SB3 | {"algorithm": {"name": "sb3_maskable_ppo", "minibatch": 3, "environments": 1}},
-     "algorithm.minibatch: 3 leaves one decision of the 64 in a batch"),
+     "algorithm.minibatch: 3 leaves one decision of the 16 in a batch"),
     (SB3 | tables("random", "random", "random", "random"),
      "opponents.tables: '4 entries' is wrong with sb3_maskable_ppo; allowed: one a seat"),
     (SB3 | {"opponents": {"tables": [{"agent": "random", "share": 2}]}},

@@ -78,6 +78,8 @@ def test_a_run_folder_has_all_that_is_promised(whole: Path) -> None:
     assert {"versions", "commit", "config", "time_shares", "results"} <= set(record)
     assert abs(sum(record["time_shares"].values()) - 1) < 0.01
     assert {r["against"] for r in record["results"]} == {"random"}
+    assert record["results"][-1]["learned"] == record["learned_decisions"]
+    assert 0 < record["results"][-1]["trained_seconds"] <= record["seconds"]
     assert parse_config(yaml.safe_load((whole / "config.yaml").read_text()), "x") == parse_config(
         SMALL, "x"
     )

@@ -30,7 +30,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 BLOCK = re.compile(r"(<!-- results: ([a-z-]+) ?([^>]*?) ?-->\n)(.*?)(<!-- /results -->)", re.DOTALL)
 
 Result = dict[str, Any]
-SCRIPTED = ("ablations",)
+SCRIPTED = ("ablations", "foreman_anew_run")
 """Results of other scripts in this folder."""
 ENGINE = ("step", "step_mask", "step_mask_observe")
 
@@ -275,11 +275,26 @@ def ablations(results: list[tuple[str, Result]]) -> str:
     return text
 
 
+def training(results: list[tuple[str, Result]]) -> str:
+    """What a run was measured at on its way."""
+    text = ""
+    for _, result in results:
+        rows: dict[int, list[str]] = {}
+        for entry in result["results"]:
+            minutes = f"{entry['trained_seconds'] / 60:.0f}"
+            row = rows.setdefault(entry["learned"], [f"{entry['learned'] / 1e6:.0f}", minutes])
+            row.append(share(entry["win_share"]))
+        against = list(dict.fromkeys(entry["against"] for entry in result["results"]))
+        heads = [f"against `{name}`" for name in against]
+        text += table(["M decisions learned", "minutes", *heads], list(rows.values()))
+    return text
+
+
 KINDS: dict[str, Callable[[list[tuple[str, Result]]], str]] = {
     "head-to-head": head_to_head, "short": short, "ceiling": ceiling, "matrix": matrix,
     "cross": cross, "ratings": ratings, "statistics": statistics, "commands": how, "engine": engine,
     "engine-time": engine_time, "rates": rates, "time-shares": time_shares, "machine": machine,
-    "ablations": ablations,
+    "ablations": ablations, "training": training,
 }  # fmt: skip
 
 

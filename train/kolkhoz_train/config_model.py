@@ -200,11 +200,11 @@ class Sb3Part(Part):
     """sb3-contrib's MaskablePPO through the engine's native VecEnv, against scripted opponents."""
 
     name: Literal["sb3_maskable_ppo"] = Field(description="this algorithm")
-    environments: Batch = Field(256, description="games side by side in the VecEnv")
-    steps: Count = Field(64, description="decisions of the learner in a batch, each environment")
+    environments: Batch = Field(2048, description="games side by side in the VecEnv")
+    steps: Count = Field(16, description="decisions of the learner in a batch, each environment")
     minibatch: Batch = Field(4096, description="decisions in a gradient step")
-    epochs: Count = Field(4, description="passes over a batch")
-    learning_rate: Positive = Field(1e-3, description="of Adam, falling linearly to 0")
+    epochs: Count = Field(2, description="passes over a batch")
+    learning_rate: Positive = Field(2e-3, description="of Adam, falling linearly to 0")
     entropy: Natural = Field(0.01, description="weight of the entropy bonus")
     clip: Positive = Field(0.2, description="how far a step may move a probability's ratio")
     gae_lambda: Fraction = Field(0.95, description="lambda of GAE")

@@ -297,7 +297,7 @@ class Trainer:
             measured.append(result)
             learned = self.progress.learned
             say(f"{learned / 1e6:.1f} M decisions: {result.line(self.game.num_seats)}")
-            entry = {"learned": learned, "seconds": round(self.progress.seconds, 1)}
+            entry = {"learned": learned, "trained_seconds": round(self.progress.seconds, 1)}
             self.results.append({**entry, **result.to_dict()})
         if tell is not None:
             tell(measured, self.progress.learned)

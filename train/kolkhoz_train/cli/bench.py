@@ -60,8 +60,8 @@ def add_parser(subparsers: Any) -> None:
         help="seconds of training to measure (default: 20)",
     )  # fmt: skip
     parser.add_argument(
-        "--config", default="quickstart", metavar="CONFIG.yaml",
-        help="what to train (default: quickstart)",
+        "--config", default="from_nothing", metavar="CONFIG.yaml",
+        help="what to train (default: from_nothing)",
     )  # fmt: skip
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="settings",
