@@ -364,7 +364,8 @@ def test_nothing_but_a_view_error_comes_of_damage(phase: str, data: Any) -> None
             if not (isinstance(place[key], dict | list) and place[key]) or data.draw(st.booleans()):
                 break
             place = place[key]
-        place[key] = data.draw(st.sampled_from(JUNK))
+        # A copy: the next round may damage what was put in.
+        place[key] = copy.deepcopy(data.draw(st.sampled_from(JUNK)))
     try:
         knowledge = read_view(view)
     except ViewError:
