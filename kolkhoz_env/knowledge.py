@@ -24,7 +24,6 @@ from kolkhoz_env.state import (
 )
 
 if TYPE_CHECKING:
-    from kolkhoz_env.likelihood import LogProbs
     from kolkhoz_env.vector import VectorKolkhoz
 
 
@@ -69,7 +68,8 @@ def hidden_cards(state: State, seats: Int8) -> UInt8:
     """Flags of the cards that ``seats`` (``int8[n]``) may not know, ``uint8[n, 53 * (2 * P - 1)]``.
 
     53 each for the hands of the other seats, from the left neighbour on, for their Cellars, and for
-    the rewards that are still to be revealed. For critics that are used in training alone.
+    the rewards that are still to be revealed. For critics that are used in training alone, and to
+    weigh worlds.
     """
     games, others = np.arange(state.size), state.players - 1
     count = 2 * others + 1
@@ -183,12 +183,3 @@ class Knowledge:
         from kolkhoz_env.worlds import sample_worlds
 
         return sample_worlds(self, count, seed)
-
-    def likely_worlds(self, count: int, seed: ArrayLike, log_probs: LogProbs) -> VectorKolkhoz:
-        """The same, by how likely a policy would have played the trick as it lies.
-
-        ``log_probs(table)`` gives its log-probabilities ``float32[N, 58]`` for the seats to act.
-        """
-        from kolkhoz_env.likelihood import likely_worlds
-
-        return likely_worlds(self, count, seed, log_probs)

@@ -183,9 +183,12 @@ class VectorKolkhoz:
     def hidden(self, rows: Int64) -> UInt8:
         """What the seat to act may not know, ``uint8[n, H]``: see :func:`knowledge.hidden_cards`.
 
-        For critics that are used in training alone, never for agents.
+        For critics that are used in training alone, and for worlds: never of a true game for
+        agents.
         """
-        some = self.state.take(rows)
+        rows = np.asarray(rows)
+        whole = rows.size == self.size and bool((rows == self._all()).all())
+        some = self.state if whole else self.state.take(rows)
         return hidden_cards(some, some.seat)
 
     def outcome(self) -> Outcome:

@@ -12,8 +12,9 @@ import pytest
 import torch
 from toy_game import Symmetry, ToyGame
 
-from kolkhoz_agents.bots import Bot, BotError, BotFile, halved, load_bot, make_bot, save_bot
+from kolkhoz_agents.bots import Bot, BotError, BotFile, load_bot, make_bot, save_bot
 from kolkhoz_agents.decisions import decision_keys
+from kolkhoz_agents.folders import halved
 from kolkhoz_agents.games import make_game
 from kolkhoz_agents.network import Canon, NetworkError, NetworkShape, NumpyNetwork
 from kolkhoz_agents.protocol import Decisions, Game

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import toy_game
 
-from kolkhoz_agents import search
+from kolkhoz_agents import quick_network, search
 from kolkhoz_agents.errors import AgentError
 from kolkhoz_agents.network import NetworkShape, NumpyNetwork, expected_weights
 from kolkhoz_agents.playouts import Playouts
@@ -65,15 +65,6 @@ def test_search_asks_for_knowledge_alone_and_the_cheater_says_that_it_sees_all()
 def test_search_refuses_who_sees_hidden_cards() -> None:
     with pytest.raises(AgentError, match="sees hidden cards"):
         make_agent("search:rollout=cheater", KOLKHOZ)
-
-
-def test_inference_keeps_search_honest_and_repeatable() -> None:
-    agent = make_agent("search:worlds=2,infer=true", KOLKHOZ)
-    table = stand_at(8, games=6)
-    others = table.knowledge().worlds(1, seed=5)
-    others.game_ids[:] = table.game_ids
-    first = agent.act(asked(KOLKHOZ, table, agent))
-    assert agent.act(asked(KOLKHOZ, others, agent)).tolist() == first.tolist()
 
 
 # Repeatable -----------------------------------------------------------------------------------
@@ -169,7 +160,7 @@ def test_a_policy_with_values_is_asked_at_the_seats_next_decision_of_the_next_ye
 def test_a_bot_that_plays_on_computes_in_bfloat16_where_that_is_fast(
     patch: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "bfloat16_is_fast", lambda: patch)
+    monkeypatch.setattr(quick_network, "bfloat16_is_fast", lambda: patch)
     kinds = [
         type(make_agent(f"search:{options},rollout=foreman", KOLKHOZ).policy.network)  # type: ignore[attr-defined]
         for options in ("ms=20", "worlds=4", "ms=20,precision=float32")

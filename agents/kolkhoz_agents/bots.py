@@ -7,9 +7,7 @@ evaluation a decision, in numpy; torch is not needed.
 
 from __future__ import annotations
 
-import json
 import os
-import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,26 +15,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load as load_arrays
-from safetensors.numpy import save as save_arrays
-
-from kolkhoz_env.errors import KolkhozError
 
 from .decisions import choose_best, choose_sampled
+from .folders import (
+    WEIGHTS,
+    FolderError,
+    check_game,
+    check_keys,
+    read_description,
+    read_weights,
+    short,
+    write_folder,
+)
 from .learned import Learned
 from .network import NetworkError, NetworkShape, NumpyNetwork, Weights
 from .protocol import Agent, Decisions, Game, Option
 
 FORMAT = "kolkhoz-bot/1"
-DESCRIPTION, WEIGHTS = "bot.json", "weights.safetensors"
+DESCRIPTION = "bot.json"
 KEYS = ("format", "game", "rules", "observation", "network", "training", "strength", "learned")
 
 
-_short = reprlib.repr
-
-
-class BotError(KolkhozError):
+class BotError(FolderError):
     """A bot folder is missing, damaged, or made for another game."""
 
 
@@ -85,24 +85,13 @@ def bot_folder(path: str | os.PathLike[str]) -> Path:
 
 def save_bot(path: str | os.PathLike[str], bot: BotFile) -> None:
     """Write a bot folder; each file is written aside and renamed into place."""
-    folder = Path(path)
-    folder.mkdir(parents=True, exist_ok=True)
-    stored = np.float16 if bot.half else np.float32
-    arrays = {name: np.ascontiguousarray(w, stored) for name, w in bot.weights.items()}
-    _write(folder / WEIGHTS, save_arrays(arrays))
-    text = json.dumps(bot.description(), indent=2, allow_nan=False) + "\n"
-    _write(folder / DESCRIPTION, text.encode())
-
-
-def halved(weights: Weights) -> Weights:
-    """The weights as they will be read back from a bot that stores them by `half`."""
-    return {name: w.astype(np.float16).astype(np.float32) for name, w in weights.items()}
+    write_folder(Path(path), DESCRIPTION, bot.description(), bot.weights, half=bot.half)
 
 
 def load_bot(path: str | os.PathLike[str]) -> BotFile:
     """Read a bot or run folder. Raises `BotError` with one line that names the file and key."""
     folder = bot_folder(path)
-    description = _read_json(folder / DESCRIPTION)
+    description = read_description(folder / DESCRIPTION, "a bot", BotError)
     where = folder / DESCRIPTION
     if description.get("format") != FORMAT:
         raise BotError(f"{where}: format: {description.get('format')!r} should be {FORMAT!r}")
@@ -114,21 +103,17 @@ def load_bot(path: str | os.PathLike[str]) -> BotFile:
         shape = NetworkShape.from_dict(description["network"])
     except (NetworkError, TypeError) as error:
         raise BotError(f"{where}: {error}") from error
-    weights = _read_weights(folder / WEIGHTS)
-    half = [array.dtype == np.float16 for array in weights.values()]
+    weights, half = read_weights(folder / WEIGHTS, "a bot", BotError)
     return BotFile(
         game=description["game"],
         rules=description["rules"],
         observation=description["observation"],
         shape=shape,
-        weights={
-            name: array.astype(np.float32) if small else array
-            for (name, array), small in zip(weights.items(), half, strict=True)
-        },
+        weights=weights,
         training=description.get("training", {}),
         strength=description.get("strength", []),
         learned=description.get("learned"),
-        half=any(half),
+        half=half,
     )
 
 
@@ -226,21 +211,7 @@ def make_bot(
 
 def check_fits(bot: BotFile, game: Game, name: str) -> None:
     """Raise `BotError` in one line unless the bot can play `game`."""
-    if bot.game != game.name:
-        raise BotError(f"{name}: a bot for {bot.game!r} cannot play {game.name!r}")
-    rules = game.rules_dict()
-    seats, own = rules.get("players"), bot.rules.get("players")
-    if seats is not None and own is None:
-        raise BotError(f"{name}: its {DESCRIPTION} lacks rules.players; this game has {seats}")
-    if seats != own:
-        raise BotError(f"{name}: a bot for {own} players cannot play with {seats}")
-    for key in ("version", "size"):
-        given, wanted = bot.observation.get(key), getattr(game.observation, key)
-        if given != wanted:
-            raise BotError(
-                f"{name}: its network reads observation {key} {given}, "
-                f"and this game writes {wanted}"
-            )
+    check_game(bot, game, name, kind="a bot", description=DESCRIPTION, error=BotError)
 
 
 def _check_description(description: Mapping[str, Any], where: Path) -> None:
@@ -255,49 +226,12 @@ def _check_description(description: Mapping[str, Any], where: Path) -> None:
         ("strength", description.get("strength", []), list, "a list"),
         ("learned", {} if learned is None else learned, dict, "an object or null"),
     ]
-    for key, value, kind, name in wanted:
-        if not isinstance(value, kind):
-            raise BotError(f"{where}: {key}: {_short(value)} should be {name}")
-    inner = [("observation", key) for key in ("version", "size")]
-    inner += [("rules", "players")] if "players" in description["rules"] else []
-    for part, key in inner:
-        value = description[part].get(key)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise BotError(f"{where}: {part}.{key}: {_short(value)} should be a whole number")
+    check_keys(description, where, wanted, BotError)
     if learned is not None:
         phases = learned.get("phases")
         if not (isinstance(phases, list) and phases and all(isinstance(p, str) for p in phases)):
-            raise BotError(f"{where}: learned.phases: {_short(phases)} should be a list of phases")
+            raise BotError(f"{where}: learned.phases: {short(phases)} should be a list of phases")
         if not isinstance(learned.get("partner"), str):
-            partner = _short(learned.get("partner"))
+            partner = short(learned.get("partner"))
             raise BotError(f"{where}: learned.partner: {partner} should be an AGENT's text")
 
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BotError(f"{path}: {error.strerror or error}; a bot folder has this file") from error
-    except (ValueError, RecursionError) as error:
-        raise BotError(f"{path}: not JSON ({error})") from error
-    if not isinstance(data, dict):
-        raise BotError(f"{path}: should hold a JSON object")
-    return data
-
-
-def _read_weights(path: Path) -> Weights:
-    try:
-        return dict(load_arrays(path.read_bytes()))
-    except OSError as error:
-        raise BotError(f"{path}: {error.strerror or error}; a bot folder has this file") from error
-    except (SafetensorError, ValueError) as error:
-        raise BotError(f"{path}: damaged or cut short ({error})") from error
-
-
-def _write(path: Path, content: bytes) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        aside.write_bytes(content)
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)

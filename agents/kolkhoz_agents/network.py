@@ -208,29 +208,36 @@ def _by_row(values: npt.NDArray[Any], index: IntArray) -> npt.NDArray[Any]:
     return values.ravel().take(index + start[:, None], mode="clip")
 
 
+def trunk_weights(name: str, shape: NetworkShape, game: Any) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the weights of one trunk."""
+    layers: dict[str, tuple[int, ...]] = {}
+    width = len(shape.columns(game))
+    for i, size in enumerate(shape.hidden):
+        layers[f"{name}.{i}.weight"], layers[f"{name}.{i}.bias"] = (size, width), (size,)
+        width = size
+    return layers
+
+
 def expected_weights(shape: NetworkShape, game: Any) -> dict[str, tuple[int, ...]]:
     """Names and shapes of a network's weights."""
-    layers: dict[str, tuple[int, ...]] = {}
-
-    def trunk(name: str) -> int:
-        width = len(shape.columns(game))
-        for i, size in enumerate(shape.hidden):
-            layers[f"{name}.{i}.weight"], layers[f"{name}.{i}.bias"] = (size, width), (size,)
-            width = size
-        return width
-
-    width = trunk("trunk")
-    outputs = shape.phase_columns(game)
+    layers = trunk_weights("trunk", shape, game)
+    width, outputs = shape.hidden[-1], shape.phase_columns(game)
     layers["policy.weight"], layers["policy.bias"] = (outputs, width), (outputs,)
     if shape.trunk == "separate":
-        trunk("value_trunk")
+        layers |= trunk_weights("value_trunk", shape, game)
     layers["value.weight"], layers["value.bias"] = (1, width), (1,)
     return layers
 
 
 def check_weights(weights: Mapping[str, FloatArray], shape: NetworkShape, game: Any) -> None:
     """Raise `NetworkError` unless names, shapes and values are those of such a network."""
-    expected = expected_weights(shape, game)
+    check_arrays(weights, expected_weights(shape, game))
+
+
+def check_arrays(
+    weights: Mapping[str, FloatArray], expected: Mapping[str, tuple[int, ...]]
+) -> None:
+    """Raise `NetworkError` unless the weights have these names and shapes, and are finite."""
     for name in sorted(set(expected) | set(weights)):
         if name not in expected or name not in weights:
             state = "missing" if name in expected else "unexpected"
@@ -243,6 +250,29 @@ def check_weights(weights: Mapping[str, FloatArray], shape: NetworkShape, game: 
             raise NetworkError(f"weights: {name} holds values that are no finite numbers")
 
 
+def as_layers(weights: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """The weights as numpy's products want them: matrices float32[in, out]."""
+    return {
+        name: np.ascontiguousarray(array.T if array.ndim == 2 else array, np.float32)
+        for name, array in weights.items()
+    }
+
+
+def run_trunk(
+    layers: Mapping[str, FloatArray], name: str, shape: NetworkShape, inputs: FloatArray
+) -> FloatArray:
+    """Scaled canonical inputs [n, inputs] through the hidden layers of a trunk."""
+    hidden = inputs
+    for i in range(len(shape.hidden)):
+        hidden = hidden @ layers[f"{name}.{i}.weight"] + layers[f"{name}.{i}.bias"]
+        if shape.activation == "relu":
+            np.maximum(hidden, 0, out=hidden)
+        else:
+            # x sigmoid(x); by tanh nothing overflows.
+            hidden *= 0.5 + 0.5 * np.tanh(0.5 * hidden)
+    return hidden
+
+
 class NumpyNetwork:
     """The network in numpy: what a bot plays with where torch is not installed."""
 
@@ -251,10 +281,7 @@ class NumpyNetwork:
         self.shape = shape
         self.canon = Canon(game, shape)
         self.num_actions = int(game.num_actions)
-        self._layers = {
-            name: np.ascontiguousarray(array.T if array.ndim == 2 else array, np.float32)
-            for name, array in weights.items()
-        }
+        self._layers = as_layers(weights)
 
     def forward(
         self, inputs: FloatArray, phase: npt.NDArray[np.integer[Any]] | None = None
@@ -263,7 +290,7 @@ class NumpyNetwork:
 
         `phase` int[n] is needed by a network with heads by phase.
         """
-        hidden = self._trunk("trunk", inputs)
+        hidden = run_trunk(self._layers, "trunk", self.shape, inputs)
         logits = hidden @ self._layers["policy.weight"] + self._layers["policy.bias"]
         if self.shape.heads == "phase":
             if phase is None:
@@ -271,7 +298,7 @@ class NumpyNetwork:
             by_phase = logits.reshape(len(inputs), -1, self.num_actions)
             logits = by_phase[np.arange(len(inputs)), phase]
         if self.shape.trunk == "separate":
-            hidden = self._trunk("value_trunk", inputs)
+            hidden = run_trunk(self._layers, "value_trunk", self.shape, inputs)
         value = hidden @ self._layers["value.weight"] + self._layers["value.bias"]
         return logits, value[:, 0]
 
@@ -285,14 +312,3 @@ class NumpyNetwork:
         inputs = self.canon.to_canonical(observation, case).astype(np.float32) * self.canon.scale
         logits, value = self.forward(inputs, phase)
         return self.canon.logits_to_plain(logits, case), value
-
-    def _trunk(self, name: str, inputs: FloatArray) -> FloatArray:
-        hidden = inputs
-        for i in range(len(self.shape.hidden)):
-            hidden = hidden @ self._layers[f"{name}.{i}.weight"] + self._layers[f"{name}.{i}.bias"]
-            if self.shape.activation == "relu":
-                np.maximum(hidden, 0, out=hidden)
-            else:
-                # x sigmoid(x); by tanh nothing overflows.
-                hidden *= 0.5 + 0.5 * np.tanh(0.5 * hidden)
-        return hidden

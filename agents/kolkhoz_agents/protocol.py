@@ -148,8 +148,8 @@ class Table(Protocol):
     float[B, P]`, the share of the victory that each seat can expect as the game stands. (Training
     on copies of a deal compares decisions of the same stage, where there are any.)
 
-    Optional, for a critic in training: `hidden(rows) -> uint8[n, H]`, what the seat to act in each
-    of `rows` may not know, in bytes of 0 and 1.
+    Optional, for a critic in training and for beliefs: `hidden(rows) -> uint8[n, H]`, what the seat
+    to act in each of `rows` may not know, in bytes of 0 and 1.
     """
 
     @property

@@ -7,13 +7,16 @@ agree to two or three digits, so that a close decision may come out differently.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolkhoz_agents.bots import Bot
 from kolkhoz_agents.network import Canon, FloatArray, NetworkShape, check_weights
+from kolkhoz_agents.protocol import Agent
 
 
 def bfloat16_is_fast() -> bool:
@@ -25,6 +28,16 @@ def bfloat16_is_fast() -> bool:
     names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     checks = [getattr(torch.cpu, name, None) for name in names]
     return any(bool(check()) for check in checks if check is not None)
+
+
+def quickened(agent: Agent, game: Any) -> Agent | None:
+    """A copy of a bot that computes in bfloat16; None of other agents, or where that is slow."""
+    if not isinstance(agent, Bot) or not bfloat16_is_fast():
+        return None
+    quick = copy(agent)
+    # It stands in for a NumpyNetwork: all that a bot asks of one is `plain`.
+    quick.network = Bfloat16Network(agent.file.shape, agent.file.weights, game)  # type: ignore[assignment]
+    return quick
 
 
 def _rounded(rows: int) -> int:

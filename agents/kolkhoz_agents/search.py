@@ -5,14 +5,13 @@ play on for everybody, and takes the move that fares best on average. Every move
 same worlds with the same randomness to come (common random numbers), and the worse half is dropped
 from round to round (sequential halving: Karnin, Koren and Somekh, 2013).
 
-It sees what a `Knowledge` holds and nothing else: its worlds come from `Knowledge.worlds`, and in
-them each seat's policy again gets only what that seat may know. The *cheater* is the same search
-in the true world, with the decks to come.
+It sees what a `Knowledge` holds and nothing else: its worlds come from `Knowledge.worlds`, drawn by
+a belief if there is one, and in them each seat's policy again gets only what that seat may know.
+The *cheater* is the same search in the true world, with the decks to come.
 """
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, ClassVar
@@ -20,13 +19,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolkhoz_agents.bots import Bot
+from kolkhoz_agents.belief import Belief, load_named, shipped_beliefs
 from kolkhoz_agents.decisions import mix
 from kolkhoz_agents.errors import AgentError
 from kolkhoz_agents.games import load_object
 from kolkhoz_agents.playouts import Playouts, policy_log_probs
-from kolkhoz_agents.protocol import KNOWLEDGE, TABLE, Decisions, Game, IntArray, Option, Table
-from kolkhoz_agents.quick_network import Bfloat16Network, bfloat16_is_fast
+from kolkhoz_agents.protocol import (
+    KNOWLEDGE,
+    OBSERVATION,
+    TABLE,
+    Decisions,
+    Game,
+    IntArray,
+    Option,
+    Table,
+)
+from kolkhoz_agents.quick_network import quickened
 from kolkhoz_agents.registry import BUILT_IN, make_agent
 
 ROWS = 8192
@@ -37,6 +45,9 @@ BATCH, MOST = 128, 512
 """Decisions that suit one call; so many if few worlds are drawn for each."""
 MOST_WORLDS = 20_000
 """Worlds that a decision may ask for: with all its moves they must fit into memory."""
+PRIOR, BOT_PRIOR = 0.01, 0.003
+"""Weight of a log-probability, as a share of the victory: of one that is taken for granted with an
+agent that gives none, and of a bot's own, which tells close moves from bad ones."""
 LEAST_PRIOR = -10.0
 CALL_SECONDS = 60.0
 """Time that one call should take at most."""
@@ -120,6 +131,7 @@ class SearchAgent:
 
     help: ClassVar[str] = "tries its moves in worlds that agree with what it knows (Monte Carlo)"
     kind: ClassVar[str] = "search"
+    believes: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -128,14 +140,14 @@ class SearchAgent:
         worlds: int = 0,
         rollout: str = "random",
         horizon: str = "game",
-        prior: float = 0.01,
-        infer: bool = False,
+        prior: float | None = None,
+        belief: str = "auto",
         precision: str = "auto",
     ) -> None:
         """Options as in `options_for`; raises AgentError for a rollout agent that won't do."""
         budget = f"worlds={worlds}" if worlds else f"ms={ms:g}"
         self.name = f"{self.kind}:{budget},rollout={rollout},horizon={horizon}"
-        self.name += ",infer=true" if infer else ""
+        self.name += "" if belief == "auto" else f",belief={belief}"
         self.game = game
         if worlds:
             self.batch = int(np.clip(ROWS // (4 * worlds), BATCH, MOST))
@@ -146,21 +158,22 @@ class SearchAgent:
         if precision == "bfloat16" or (precision == "auto" and not worlds):
             self._hurry(required=precision != "auto")
         self.playouts = Playouts(game, self.policy, to_end=horizon == "game")
+        self.belief = _belief(belief, rollout, game) if self.believes else None
         self.needs = frozenset({KNOWLEDGE}) | self.policy.needs
-        self.seconds, self.worlds, self.weight, self.infer = ms / 1000, worlds, prior, infer
+        self.needs |= frozenset({OBSERVATION} if self.belief else ())
+        self.seconds, self.worlds = ms / 1000, worlds
+        usual = BOT_PRIOR if hasattr(self.policy, "log_probs") else PRIOR
+        self.weight = usual if prior is None else prior
         self._pace = _Pace()
 
     def _hurry(self, required: bool) -> None:
         """Let a bot that plays on compute in bfloat16 where the machine can do that."""
-        policy: Any = self.policy
-        if isinstance(policy, Bot) and bfloat16_is_fast():
-            policy = copy(policy)
-            policy.network = Bfloat16Network(policy.file.shape, policy.file.weights, self.game)
-            self.policy = policy
-        elif required:
+        quick = quickened(self.policy, self.game)
+        if quick is None and required:
             raise AgentError(
                 "precision=bfloat16 needs a bot as rollout, torch, and a processor with bfloat16"
             )
+        self.policy = quick or self.policy
 
     @classmethod
     def options_for(cls, game: Game) -> tuple[Option, ...]:
@@ -180,8 +193,14 @@ class SearchAgent:
             ),
             Option("rollout", str, rollout, "who plays on: heuristic, random or a bot"),
             Option("horizon", str, horizon, "play on to the end of", choices=("year", "game")),
-            Option("prior", float, 0.01, "weight of the rollout agent's own judgement", minimum=0),
-            Option("infer", bool, False, "prefer worlds that explain the cards on the table"),
+            Option(
+                "prior", float, None, "weight of the rollout agent's own judgement (default "
+                f"{BOT_PRIOR} for a bot's, {PRIOR} for another's)", minimum=0,
+            ),
+            Option(
+                "belief", str, "auto", "which worlds are likely: a belief's name or folder, or "
+                "none; auto: what was shipped for the rollout bot",
+            ),
             Option(
                 "precision", str, "auto", "of a bot that plays on; auto: bfloat16 with ms",
                 choices=("auto", "float32", "bfloat16"),
@@ -268,7 +287,7 @@ class SearchAgent:
         which, move = np.nonzero(trial.alive[part])
         pair, world = np.nonzero(np.arange(most) < counts[which][:, None])
         rows = which[pair] * most + world
-        table = self._draw(decisions, most, seeds).take(rows)
+        table = self._draw(decisions, counts, seeds).take(rows)
         table.step(move[pair])
         seats = np.asarray(decisions.seat)[which[pair]]
         values = self.playouts.values(table, seats, keys[rows])
@@ -276,13 +295,14 @@ class SearchAgent:
         total[which, move] = np.bincount(pair, weights=values, minlength=len(which))
         return total
 
-    def _draw(self, decisions: Decisions, count: int, seeds: NDArray[np.uint64]) -> Table:
+    def _draw(
+        self, decisions: Decisions, counts: NDArray[np.int64], seeds: NDArray[np.uint64]
+    ) -> Table:
+        """Worlds, `counts` for each decision, in rows of as many as the highest count."""
         assert decisions.knowledge is not None, "search needs the knowledge"
-        knowledge = decisions.knowledge
-        if self.infer and hasattr(knowledge, "likely_worlds"):
-            table: Table = knowledge.likely_worlds(count, seeds, self.playouts.log_probs)
-            return table
-        return knowledge.worlds(count, seeds)
+        if self.belief is not None:
+            return self.belief.worlds(decisions, counts, seeds)
+        return decisions.knowledge.worlds(int(counts.max()), seeds)
 
 
 class CheaterAgent(SearchAgent):
@@ -290,6 +310,7 @@ class CheaterAgent(SearchAgent):
 
     help: ClassVar[str] = "the same search with all cards seen, for the ceiling that luck sets"
     kind: ClassVar[str] = "cheater"
+    believes: ClassVar[bool] = False
 
     def __init__(self, game: Game, **options: Any) -> None:
         """Options as in `options_for`."""
@@ -301,14 +322,25 @@ class CheaterAgent(SearchAgent):
 
     @classmethod
     def options_for(cls, game: Game) -> tuple[Option, ...]:
-        """As for search, but there is nothing to infer."""
-        return tuple(option for option in super().options_for(game) if option.name != "infer")
+        """As for search, but there is nothing to believe."""
+        return tuple(option for option in super().options_for(game) if option.name != "belief")
 
-    def _draw(self, decisions: Decisions, count: int, seeds: NDArray[np.uint64]) -> Table:
+    def _draw(
+        self, decisions: Decisions, counts: NDArray[np.int64], seeds: NDArray[np.uint64]
+    ) -> Table:
         assert decisions.table is not None, "the cheater needs the table"
-        return decisions.table.take(np.repeat(np.arange(len(decisions)), count))
+        return decisions.table.take(np.repeat(np.arange(len(decisions)), int(counts.max())))
 
 
 def _has_heuristic(game: Game) -> bool:
     factory = load_object(BUILT_IN["heuristic"], "agent 'heuristic': factory")
     return game.name in getattr(factory, "games", ())
+
+
+def _belief(text: str, rollout: str, game: Game) -> Belief | None:
+    """The belief that an option names; with auto, what was shipped for the rollout bot."""
+    if text == "auto":
+        text = rollout.partition(":")[0]
+        if text not in shipped_beliefs():
+            return None
+    return None if text == "none" else load_named(text, game)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from operator import attrgetter
 from typing import Any, NoReturn
 
 import torch
@@ -25,6 +26,7 @@ from .config_messages import Source
 from .config_model import (
     POPULATION,
     SELF,
+    BeliefPart,
     CheckpointPart,
     ConfigError,
     EvaluationPart,
@@ -146,6 +148,9 @@ class _Check:
         if isinstance(part, Sb3Part):
             self._sb3(game)
             return
+        if isinstance(part, BeliefPart):
+            self._belief(game, part)
+            return
         assert isinstance(part, PpoPart)
         if part.anchor is not None:
             self._weights("algorithm.anchor.bot", part.anchor.bot, game)
@@ -193,6 +198,22 @@ class _Check:
                     f"{table.agent!r} is wrong with sb3_maskable_ppo; allowed: AGENTs like random "
                     "or heuristic, which sit to the learner's left in turn",
                 )
+
+    def _belief(self, game: Game, part: BeliefPart) -> None:
+        """What the config asks for must be something that a belief is learned with."""
+        if not hasattr(game, "hidden_index"):
+            self._refuse(
+                "algorithm.name", f"{game.name} does not tell what is hidden; allowed: ppo"
+            )
+        config, usual = self.config, TrainingConfig(budget=self.config.budget)
+        keys = ("network.trunk", "network.heads", "network.start_from", "opponents", "reward",
+                "learn", "partner", "evaluation.opponents")  # fmt: skip
+        for key in keys:
+            given, default = (attrgetter(key)(one) for one in (config, usual))
+            if given != default:
+                self._refuse(key, "is wrong with belief, which has no use for it; leave it out")
+        for number, player in enumerate(part.players):
+            self._training_agent(f"algorithm.players.{number}.agent", player.agent, game)
 
     def _unused(self) -> Iterator[tuple[str, Any, Any]]:
         """Keys that SB3's path has no use for: what is given, and the default."""

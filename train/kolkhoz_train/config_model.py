@@ -212,6 +212,36 @@ class Sb3Part(Part):
     keep_zip: StrictBool = Field(True, description="keep SB3's own zip beside the bot")
 
 
+class PlayerShare(Part):
+    """One kind of player in the games that a belief is learned from."""
+
+    agent: StrictStr = Field(description="AGENT without a budget in time, or a bot or run folder")
+    share: Positive = Field(1.0, description="share of the seats, relative to the other entries")
+
+
+class BeliefPart(Part):
+    """Learning from games of others which worlds are likely, for search."""
+
+    name: Literal["belief"] = Field(description="this algorithm")
+    players: tuple[PlayerShare, ...] = Field(
+        min_length=1, description="who plays the games; each seat is drawn"
+    )
+    games: Batch = Field(512, description="whole games in a batch")
+    kept: Fraction = Field(
+        0.25, gt=0, description="share of the decisions that are learned from: neighbours in a "
+        "game tell much the same"
+    )  # fmt: skip
+    worlds: Annotated[Whole, Field(ge=1, le=10_000)] = Field(
+        15, description="even worlds that the true one is told from"
+    )
+    minibatch: Batch = Field(1024, description="decisions in a gradient step")
+    learning_rate: Positive = Field(1.5e-3, description="of Adam, at the start")
+    final_learning_rate: Natural = Field(1e-5, description="at the end, reached linearly")
+    precision: Literal["bfloat16", "float32"] = Field(
+        "bfloat16", description="of matrix products; weights and losses stay float32"
+    )
+
+
 class TableMix(Part):
     """One kind of table in the mixture."""
 
@@ -287,6 +317,15 @@ class BudgetPart(Part):
             raise ValueError("give decisions, minutes, or both")
         return self
 
+    def used(self, learned: int, seconds: float) -> float:
+        """How much of the budget is used after so many learned decisions and seconds, 0 to 1."""
+        parts = [0.0]
+        if self.decisions is not None:
+            parts.append(learned / self.decisions)
+        if self.minutes is not None:
+            parts.append(seconds / (60 * self.minutes))
+        return min(1.0, max(parts))
+
 
 class EvaluationPart(Part):
     """Measuring the bot (its best moves) while it trains: one copy among copies of an opponent."""
@@ -317,7 +356,7 @@ class TrainingConfig(Part):
     )
     game: GamePart = Field(default_factory=GamePart, description="the game")
     network: NetworkPart = Field(default_factory=NetworkPart, description="the network")
-    algorithm: Annotated[PpoPart | Sb3Part, Field(discriminator="name")] = Field(
+    algorithm: Annotated[PpoPart | Sb3Part | BeliefPart, Field(discriminator="name")] = Field(
         default_factory=PpoPart, description="how it learns"
     )
     opponents: OpponentsPart = Field(default_factory=OpponentsPart, description="against whom")

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from pydantic_core import PydanticUndefined
 
-from .config_model import Part, Sb3Part, TrainingConfig, part_models
+from .config_model import BeliefPart, Part, Sb3Part, TrainingConfig, part_models
 
 
 def explain(config: TrainingConfig | None) -> str:
@@ -35,11 +35,15 @@ def _part(model: type[Part], value: Part | None, depth: int) -> Iterator[str]:
             yield f"{margin}{key}:  # {comment}"
             for entry in given:
                 yield from _entry(inner, entry, depth + 1)
+        elif getattr(info.annotation, "__origin__", None) is tuple:
+            yield f"{margin}{key}:  # {comment}"
+            yield from _entry(inner, None, depth + 1)
         else:
             yield f"{margin}{key}:  # {comment}"
             yield from _part(inner, given if isinstance(given, Part) else None, depth + 1)
             if key == "algorithm" and value is None:
-                yield from _other_algorithm(depth + 1)
+                yield from _other_algorithm("with MaskablePPO", Sb3Part, depth + 1)
+                yield from _other_algorithm("a belief for search", BeliefPart, depth + 1)
 
 
 def _entry(model: type[Part], value: Any, depth: int) -> Iterator[str]:
@@ -50,12 +54,17 @@ def _entry(model: type[Part], value: Any, depth: int) -> Iterator[str]:
     yield from lines[1:]
 
 
-def _other_algorithm(depth: int) -> Iterator[str]:
-    """The keys of SB3's algorithm, as comments: they stand in place of PPO's."""
-    margin = "  " * depth
-    yield f"{margin}# or, with MaskablePPO:"
-    yield f"{margin}# name: sb3_maskable_ppo  # {Sb3Part.model_fields['name'].description}"
-    yield from list(_keys(Sb3Part, f"{margin}# "))[1:]
+def _other_algorithm(what: str, model: type[Part], depth: int) -> Iterator[str]:
+    """The keys of another algorithm, as comments: they stand in place of PPO's."""
+    margin, name = "  " * depth, model.model_fields["name"]
+    yield f"{margin}# or, {what}:"
+    yield f"{margin}# name: {_flow(_only(name.annotation))}  # {name.description}"
+    yield from list(_keys(model, f"{margin}# "))[1:]
+
+
+def _only(annotation: Any) -> Any:
+    """The one value that a Literal allows."""
+    return annotation.__args__[0]
 
 
 def _keys(model: type[Part], margin: str) -> Iterator[str]:

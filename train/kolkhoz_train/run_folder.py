@@ -1,4 +1,7 @@
-"""The folder of a run: its config, run.json, checkpoints, snapshots, TensorBoard logs and bot."""
+"""The folder of a run: config, run.json, checkpoints, snapshots, TensorBoard logs, and its result.
+
+What a run makes is a bot, or a belief.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from .config import dump_config, read_config
 from .config_model import ConfigError, TrainingConfig
 
 CONFIG, RUN, BOT, LOGS, SNAPSHOTS = "config.yaml", "run.json", "bot", "tensorboard", "snapshots"
-LOCK = ".lock"
+BELIEF, LOCK = "belief", ".lock"
 
 
 class RunFolder:
@@ -85,6 +88,16 @@ class RunFolder:
     def bot(self) -> Path:
         """The bot's folder."""
         return self.path / BOT
+
+    @property
+    def belief(self) -> Path:
+        """The folder of a belief."""
+        return self.path / BELIEF
+
+    @property
+    def result(self) -> Path:
+        """The folder of what the run makes, a bot or a belief."""
+        return self.belief if self.record["config"]["algorithm"]["name"] == "belief" else self.bot
 
     @property
     def snapshots(self) -> Path:

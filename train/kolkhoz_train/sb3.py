@@ -20,7 +20,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
-from kolkhoz_agents.bots import Bot, BotFile, halved, save_bot
+from kolkhoz_agents.bots import Bot, BotFile, save_bot
+from kolkhoz_agents.folders import halved
 from kolkhoz_agents.games import make_game
 from kolkhoz_agents.network import Canon, NetworkShape, Weights
 from kolkhoz_agents.protocol import Agent, Game

@@ -10,7 +10,7 @@ from rich.console import Console
 from .checkpoint import list_checkpoints
 from .checks import check_config
 from .config_messages import Source
-from .config_model import ConfigError, Sb3Part, TrainingConfig
+from .config_model import BeliefPart, ConfigError, Sb3Part, TrainingConfig
 from .run_folder import CONFIG, RunFolder
 from .stopping import StopRequest
 
@@ -48,7 +48,7 @@ def resume_run(folder: Path, console: Console) -> RunFolder:
         raise ConfigError(
             f"--resume {folder}: a run of sb3_maskable_ppo cannot be resumed; begin anew"
         )
-    begun = bool(list_checkpoints(folder)) or run.bot.exists()
+    begun = bool(list_checkpoints(folder)) or run.result.exists()
     check_config(config, Source(str(folder / CONFIG)), resume=begun)
     if not begun:
         console.print(f"{folder}: no checkpoint was written yet; beginning anew", highlight=False)
@@ -62,6 +62,8 @@ def _train(config: TrainingConfig, run: RunFolder, console: Console, *, resume: 
             from .sb3 import train_sb3
 
             train_sb3(config, run, console)
+        elif isinstance(config.algorithm, BeliefPart):
+            _train_belief(config, run, console, resume=resume)
         else:
             _train_ppo(config, run, console, resume=resume)
 
@@ -80,6 +82,39 @@ def _train_ppo(config: TrainingConfig, run: RunFolder, console: Console, *, resu
             with Bar(console) as bar:
                 watchers: list[Callable[..., None]] = [bar.show, board.show]
                 trainer.train(watchers, bar.say, board.measured, stop)
+        finally:
+            board.close()
+
+
+def _train_belief(
+    config: TrainingConfig, run: RunFolder, console: Console, *, resume: bool
+) -> None:
+    with StopRequest() as stop:
+        from .belief import BeliefTrainer
+        from .watch import Bar, Board
+
+        trainer = BeliefTrainer(config, run)
+        if resume:
+            trainer.resume(lambda text: console.print(f"kolkhoz: {text}", highlight=False))
+        progress = trainer.progress
+        board = Board(run.logs, purge_after=progress.learned if run.logs.exists() else None)
+
+        def show(trainer: BeliefTrainer, figures: dict[str, float]) -> None:
+            rate = figures["decisions_per_s"]
+            text = (
+                f"{progress.learned / 1e6:.1f} M decisions, {rate / 1e3:.1f} k/s, "
+                f"loss {figures['loss']:.2f}"
+            )
+            bar.at(trainer.fraction(), progress.seconds, text)
+            figures = {**figures, "learning_rate": trainer.rate()}
+            board.figures("learning", figures, progress.learned)
+
+        def measured(trainer: BeliefTrainer, figures: dict[str, float]) -> None:
+            board.figures("belief", figures, trainer.progress.learned)
+
+        try:
+            with Bar(console) as bar:
+                trainer.train(show, measured, bar.say, stop)
         finally:
             board.close()
 

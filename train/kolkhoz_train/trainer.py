@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from kolkhoz_agents.bots import Bot, BotFile, halved, load_bot, save_bot
+from kolkhoz_agents.bots import Bot, BotFile, load_bot, save_bot
 from kolkhoz_agents.decisions import agent_seed
+from kolkhoz_agents.folders import halved
 from kolkhoz_agents.games import make_game
 from kolkhoz_agents.learned import Learned
 from kolkhoz_agents.network import Canon
@@ -160,12 +161,7 @@ class Trainer:
 
     def fraction(self) -> float:
         """How much of the budget is used, 0 to 1."""
-        budget, parts = self.config.budget, [0.0]
-        if budget.decisions is not None:
-            parts.append(self.progress.learned / budget.decisions)
-        if budget.minutes is not None:
-            parts.append(self.progress.seconds / (60 * budget.minutes))
-        return min(1.0, max(parts))
+        return self.config.budget.used(self.progress.learned, self.progress.seconds)
 
     def train(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -42,13 +43,19 @@ class Bar:
 
     def show(self, report: Report) -> None:
         """Show where the run stands."""
-        done, seconds = report.fraction, report.progress.seconds
-        left = seconds * (1 - done) / max(done, 1e-9)
         rate = len(report.played.batch) / max(sum(report.played.seconds.values()), 1e-9)
         text = (
             f"{report.progress.learned / 1e6:.1f} M decisions, {rate / 1e3:.0f} k/s, "
-            f"entropy {report.losses['entropy']:.2f}, {clock(left)} left"
+            f"entropy {report.losses['entropy']:.2f}"
         )
+        self.at(report.fraction, report.progress.seconds, text)
+
+    def at(self, done: float, seconds: float, text: str) -> None:
+        """Show that a share of the budget is done after so many seconds, what else, and how long
+        the rest will take.
+        """
+        left = seconds * (1 - done) / max(done, 1e-9)
+        text = f"{text}, {clock(left)} left"
         self.progress.update(self.task, completed=done, text=text)
         if not self.console.is_terminal and seconds >= self.next_line:
             self.next_line = seconds + 60
@@ -71,8 +78,7 @@ class Board:
     def show(self, report: Report) -> None:
         """Write the curves of one batch; of every fifth, those that cost something."""
         step = report.progress.learned
-        for name, value in report.losses.items():
-            self.writer.add_scalar(f"learning/{name}", value, step)
+        self.figures("learning", report.losses, step)
         self.writer.add_scalar("learning/learning_rate", report.now.learning_rate, step)
         self.writer.add_scalar("learning/entropy_weight", report.now.entropy, step)
         seconds = report.played.seconds
@@ -91,6 +97,11 @@ class Board:
             self.next_pictures = report.fraction + PICTURES_EVERY
             for name, figure in pictures(trainer.game, trainer.shape, report.played).items():
                 self.writer.add_figure(name, figure, step)
+
+    def figures(self, group: str, values: Mapping[str, float], step: int) -> None:
+        """Write curves of a group by name."""
+        for name, value in values.items():
+            self.writer.add_scalar(f"{group}/{name}", value, step)
 
     def measured(self, results: list[Measured], step: int) -> None:
         """Write the win share with its interval, and the score, against each opponent."""

@@ -21,8 +21,8 @@ def add_parser(subparsers: Any) -> None:
         "train",
         help="train what a config file describes",
         description="Train what a config file describes, and write a run folder: the config as "
-        "resolved, run.json, checkpoints, TensorBoard logs and the bot. Ctrl-C saves; --resume "
-        "goes on.",
+        "resolved, run.json, checkpoints, TensorBoard logs and the bot (or belief). Ctrl-C saves; "
+        "--resume goes on.",
         epilog=EXAMPLE,
     )
     parser.add_argument(
@@ -87,10 +87,10 @@ def run(args: argparse.Namespace) -> int:
             say(f"training {args.config} in {folder}")
             train.train_run(config, done, console)
     except KeyboardInterrupt:
-        if config is not None and config.algorithm.name != "ppo":
+        if config is not None and config.algorithm.name == "sb3_maskable_ppo":
             say(f"stopped; the bot as it was is in {done.bot}")
         else:
             say(f"stopped and saved; go on with: kolkhoz train --resume {folder}")
         raise
-    say(f"done: the bot is in {done.bot}")
+    say(f"done: the {done.result.name} is in {done.result}")
     return 0

@@ -1,0 +1,231 @@
+"""Beliefs: which of the worlds that agree with what a seat knows are likely.
+
+`Knowledge.worlds` draws evenly from all of them. But players show by their moves what they hold:
+who throws a King on a lost trick has no low card of that crop. A belief is a network that was
+trained on many games to tell the true world from even draws. From what the seat sees it gives a
+weight to each hidden card in each place where it may lie; the log-weight of a world is the sum over
+its cards. Trained to pick the true world out of it and even draws (InfoNCE: van den Oord, Li and
+Vinyals, *Representation learning with contrastive predictive coding*, 2018) the weights tend to
+the true likelihoods over the even ones, which is what importance sampling asks for.
+
+A belief folder holds ``belief.json`` and ``weights.safetensors``: ``trunk.I.*`` as in a bot, and
+``belief.weight [H, width]``, ``belief.bias [H]``, over the H columns of a table's `hidden`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .decisions import uniform
+from .errors import AgentError
+from .folders import (
+    WEIGHTS,
+    FolderError,
+    check_game,
+    check_keys,
+    read_description,
+    read_weights,
+    write_folder,
+)
+from .network import (
+    Canon,
+    NetworkError,
+    NetworkShape,
+    Weights,
+    as_layers,
+    check_arrays,
+    run_trunk,
+    trunk_weights,
+)
+from .protocol import Decisions, Game, Table
+
+FORMAT = "kolkhoz-belief/1"
+DESCRIPTION = "belief.json"
+KEYS = ("format", "game", "rules", "observation", "network", "training")
+BELIEFS = Path(__file__).parent / "beliefs"
+OVERSAMPLE = 8
+"""Even worlds that are weighed for each one that is wanted."""
+
+
+class BeliefError(FolderError):
+    """A belief folder is missing, damaged, or made for another game."""
+
+
+@dataclass(frozen=True)
+class BeliefFile:
+    """A belief folder in memory; as in a `BotFile`, but for what the network gives."""
+
+    game: str
+    rules: Mapping[str, Any]
+    observation: Mapping[str, int]
+    shape: NetworkShape
+    weights: Weights
+    training: Mapping[str, Any] = field(default_factory=dict)
+    half: bool = False
+
+    def description(self) -> dict[str, Any]:
+        """The content of ``belief.json``."""
+        return {
+            "format": FORMAT,
+            "game": self.game,
+            "rules": dict(self.rules),
+            "observation": dict(self.observation),
+            "network": self.shape.to_dict(),
+            "training": dict(self.training),
+        }
+
+
+def save_belief(path: str | os.PathLike[str], belief: BeliefFile) -> None:
+    """Write a belief folder; each file is written aside and renamed into place."""
+    write_folder(Path(path), DESCRIPTION, belief.description(), belief.weights, half=belief.half)
+
+
+def load_belief(path: str | os.PathLike[str]) -> BeliefFile:
+    """Read a belief folder. Raises `BeliefError` with one line that names the file and key."""
+    where = Path(path) / DESCRIPTION
+    data = read_description(where, "a belief", BeliefError)
+    if data.get("format") != FORMAT:
+        raise BeliefError(f"{where}: format: {data.get('format')!r} should be {FORMAT!r}")
+    for key in data:
+        if key not in KEYS:
+            raise BeliefError(f"{where}: {key}: unknown key; known: {', '.join(KEYS)}")
+    wanted: list[tuple[str, Any, type, str]] = [("game", data.get("game"), str, "a text")]
+    for key in ("rules", "observation", "network", "training"):
+        wanted.append((key, data.get(key), dict, "an object"))
+    check_keys(data, where, wanted, BeliefError)
+    try:
+        shape = NetworkShape.from_dict(data["network"])
+    except (NetworkError, TypeError) as error:
+        raise BeliefError(f"{where}: {error}") from error
+    weights, half = read_weights(Path(path) / WEIGHTS, "a belief", BeliefError)
+    return BeliefFile(
+        game=data["game"],
+        rules=data["rules"],
+        observation=data["observation"],
+        shape=shape,
+        weights=weights,
+        training=data["training"],
+        half=half,
+    )
+
+
+def shipped_beliefs() -> list[str]:
+    """Names of the beliefs that come with the lab; each is about the bot of that name."""
+    return sorted(path.parent.name for path in BELIEFS.glob(f"*/{DESCRIPTION}"))
+
+
+def belief_path(text: str) -> Path:
+    """The folder that a shipped belief's name, or the path of a belief or run folder, means.
+
+    Raises AgentError, which names the shipped ones.
+    """
+    if text in shipped_beliefs():
+        return BELIEFS / text
+    path = Path(os.path.expanduser(text))
+    for folder in (path, path / "belief"):
+        if (folder / DESCRIPTION).is_file():
+            return folder
+    raise AgentError(
+        f"belief={text}: there is no such belief; allowed: auto, none, a belief or run folder, or "
+        f"a shipped belief's name ({', '.join(shipped_beliefs())})"
+    )
+
+
+def belief_weights(shape: NetworkShape, game: Any) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a belief's weights for `game`, which has a `hidden_index`."""
+    columns = np.asarray(game.hidden_index).shape[1]
+    layers = trunk_weights("trunk", shape, game)
+    return layers | {"belief.weight": (columns, shape.hidden[-1]), "belief.bias": (columns,)}
+
+
+class Belief:
+    """Weighs worlds of one game by a belief's network."""
+
+    def __init__(self, file: BeliefFile, game: Game, name: str) -> None:
+        """Raises `BeliefError` if the belief is not for the game."""
+        check_game(
+            file, game, name, kind="a belief", description=DESCRIPTION, error=BeliefError
+        )  # fmt: skip
+        if not hasattr(game, "hidden_index"):
+            raise BeliefError(f"{name}: the game {game.name!r} does not tell what is hidden")
+        try:
+            check_arrays(file.weights, belief_weights(file.shape, game))
+        except NetworkError as error:
+            raise BeliefError(f"{name}: {error}") from error
+        self.shape = file.shape
+        self.canon = Canon(game, file.shape)
+        self._layers = as_layers(file.weights)
+        #: Column of the network of each plain one, int64[K, H].
+        self._plain = np.argsort(np.asarray(game.hidden_index, np.int64), axis=1)
+
+    def card_weights(self, observation: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Log-weights float32[n, H] of the columns of `hidden`, for observations uint8[n, O]."""
+        case = self.canon.case(observation)
+        inputs = self.canon.to_canonical(observation, case).astype(np.float32) * self.canon.scale
+        hidden = run_trunk(self._layers, "trunk", self.shape, inputs)
+        weights = hidden @ self._layers["belief.weight"] + self._layers["belief.bias"]
+        return np.take_along_axis(weights, self._plain[case], axis=1)
+
+    def log_weights(
+        self, observation: NDArray[np.uint8], worlds: Table, count: int
+    ) -> NDArray[np.float64]:
+        """Log-weights float64[n, count] of `count` worlds for each of n observations, row by row.
+
+        They are relative to the other worlds of the same observation.
+        """
+        weights = self.card_weights(observation)
+        hidden: NDArray[np.uint8] = worlds.hidden(np.arange(worlds.size))  # type: ignore[attr-defined]
+        by_row = hidden.reshape(len(weights), count, -1)
+        logs = np.empty((len(weights), count))
+        # Row by row: what is in between stays in the processor's cache.
+        for row, (cards, weight) in enumerate(zip(by_row, weights, strict=True)):
+            logs[row] = cards.astype(np.float32) @ weight
+        return logs
+
+    def worlds(
+        self, decisions: Decisions, counts: NDArray[np.int64], seeds: NDArray[np.uint64]
+    ) -> Table:
+        """Worlds by how likely they are, int64[n] `counts` for each decision.
+
+        As of `Knowledge.worlds`, with the highest count of all for each: a row has its own worlds
+        first, which are the same in any batch, and anything behind them. They are drawn from
+        `OVERSAMPLE` times as many even ones; one far likelier than others comes more than once.
+        """
+        assert decisions.knowledge is not None, "a belief needs the knowledge"
+        assert decisions.observation is not None, "a belief needs the observation"
+        drawn = int(counts.max()) * OVERSAMPLE
+        table = decisions.knowledge.worlds(drawn, seeds)
+        logs = self.log_weights(decisions.observation, table, drawn)
+        logs[np.arange(drawn) >= OVERSAMPLE * counts[:, None]] = -np.inf
+        chosen = resampled(logs, counts, uniform(seeds, 1)[:, 0])
+        chosen += np.arange(len(chosen))[:, None] * drawn
+        return table.take(chosen.ravel())
+
+
+def resampled(
+    logs: NDArray[np.float64], counts: NDArray[np.int64], offset: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Of each row of log-weights [n, m] columns by their weight, int64[n, highest count].
+
+    A row has int64[n] `counts` of them and then the last column. Systematic resampling: a column of
+    weight w (of all 1) comes floor(w * count) times, or once more. `offset` float64[n], in (0, 1),
+    is the randomness.
+    """
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    share = weights.cumsum(axis=1)
+    places = np.arange(int(counts.max()))
+    marks = (places + offset[:, None]) / counts[:, None] * share[:, -1:]
+    chosen = np.array([np.searchsorted(*row) for row in zip(share, marks, strict=True)], np.int64)
+    return np.minimum(chosen.reshape(len(logs), len(places)), logs.shape[1] - 1)
+
+
+def load_named(text: str, game: Game) -> Belief:
+    """The belief that `text` names or is the path of, for `game`."""
+    return Belief(load_belief(belief_path(text)), game, f"belief {text}")
