@@ -177,6 +177,18 @@ def test_search_takes_the_belief_that_was_shipped_for_its_rollout_bot() -> None:
     assert make_agent("cheater:worlds=2,rollout=foreman", KOLKHOZ).belief is None
 
 
+def test_a_bots_own_judgement_counts_less_the_more_worlds_there_are() -> None:
+    for options, prior in (
+        ("worlds=4,rollout=foreman", 0.04),
+        ("worlds=16,rollout=foreman", 0.01),
+        ("worlds=64,rollout=foreman", 0.003),
+        ("ms=50,rollout=foreman", 0.003),
+        ("worlds=64", 0.01),
+        ("worlds=64,prior=0.5", 0.5),
+    ):
+        assert make_agent(f"search:{options}", KOLKHOZ).weight == pytest.approx(prior)
+
+
 def test_a_believing_search_is_honest_and_repeatable() -> None:
     agent = make_agent("search:worlds=7,rollout=random,belief=foreman", KOLKHOZ)
     table = stand_at(38, games=6)
@@ -236,6 +248,7 @@ WRONG = [
     ({"rules": {"players": True}}, "rules.players: True should be a whole number"),
     ({"observation": {"version": 1}}, "observation.size: None should be a whole number"),
     ({"network": {"hidden": "x"}}, "network.hidden: 'x' should be a list of whole numbers"),
+    ({"network": {"heads": "phase"}}, "network.heads: should be 'shared' in a belief"),
     ({"game": "hearts"}, "a belief for 'hearts' cannot play 'kolkhoz'"),
     ({"rules": {"players": 3}}, "a belief for 3 players cannot play with 4"),
     ({"observation": {"version": 1, "size": 7}}, "its network reads observation size 7, and this"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import yaml
 from rich.console import Console
 from safetensors.numpy import load_file
@@ -21,6 +22,7 @@ from kolkhoz_train.checkpoint import list_checkpoints
 from kolkhoz_train.cli.main import main
 from kolkhoz_train.config import ConfigError, parse_config
 from kolkhoz_train.examples import Examiner, joined, seated
+from kolkhoz_train.ppo import DivergedError
 from kolkhoz_train.run_folder import RunFolder
 from kolkhoz_train.stopping import StopRequest
 from kolkhoz_train.train import new_run, resume_run
@@ -177,6 +179,28 @@ def test_the_command_trains_says_where_the_belief_is_and_search_uses_it(
     assert main(["evaluate", search, "random", "--one-way", "--deals", "2"]) == 0
 
 
+def test_a_share_that_keeps_nothing_is_told(tmp_path: Path) -> None:
+    algorithm = {**SMALL["algorithm"], "games": 1, "kept": 1e-6}
+    with pytest.raises(ConfigError, match=r"algorithm\.kept: 1e-06 of 1 games' decisions"):
+        train_small(tmp_path / "run", algorithm=algorithm)
+
+
+def test_a_run_that_diverges_saves_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn = BeliefTrainer._weigh
+
+    def breaks(trainer: BeliefTrainer, *args: object, fast: bool) -> torch.Tensor:
+        logs = learn(trainer, *args, fast=fast)
+        return logs * float("nan") if fast and trainer.progress.batch == 2 else logs
+
+    monkeypatch.setattr(BeliefTrainer, "_weigh", breaks)
+    with pytest.raises(DivergedError, match="diverged in batch 3: weights are no finite"):
+        train_small(tmp_path / "run")
+    belief = load_belief(tmp_path / "run" / "belief")
+    assert all(np.isfinite(array).all() for array in belief.weights.values())
+
+
 # Wrong configs --------------------------------------------------------------------------------
 
 PLAYERS = SMALL["algorithm"]["players"]
@@ -188,6 +212,8 @@ WRONG = [
     ({"players": PLAYERS, "kept": 0}, {}, "algorithm.kept"),
     ({"players": PLAYERS, "games": 0}, {}, "algorithm.games"),
     ({"players": PLAYERS, "clip": 1}, {}, "algorithm.clip"),
+    ({"players": PLAYERS, "games": 8192, "worlds": 31, "kept": 1}, {},
+     "algorithm.worlds: games x kept x (1 + worlds) is 262,144, which would fill the memory; "),
     ({"players": PLAYERS}, {"reward": {"margin": 0}}, "reward: is wrong with belief"),
     ({"players": PLAYERS}, {"network": {"heads": "phase"}}, "network.heads: is wrong with belief"),
     ({"players": PLAYERS}, {"network": {"start_from": "foreman"}}, "network.start_from"),

@@ -23,7 +23,8 @@ from kolkhoz_train.acting import ActingNetwork
 from kolkhoz_train.checkpoint import list_checkpoints
 from kolkhoz_train.cli.main import main
 from kolkhoz_train.config import parse_config
-from kolkhoz_train.config_model import CriticPart, PpoPart, RewardPart
+from kolkhoz_train.config_algorithms import CriticPart, PpoPart
+from kolkhoz_train.config_model import RewardPart
 from kolkhoz_train.critic import Critic
 from kolkhoz_train.reward import MarginReward
 from kolkhoz_train.rollout import Played, Rollout, Seating

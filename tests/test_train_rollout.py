@@ -17,7 +17,9 @@ from kolkhoz_agents.random_agent import RandomAgent
 from kolkhoz_agents.torch_network import PolicyValueNetwork
 from kolkhoz_train.acting import ActingNetwork, sample
 from kolkhoz_train.average import Average
-from kolkhoz_train.config_model import ConfigError, OpponentsPart, PpoPart, RewardPart
+from kolkhoz_train.config_algorithms import PpoPart
+from kolkhoz_train.config_model import OpponentsPart, RewardPart
+from kolkhoz_train.config_parts import ConfigError
 from kolkhoz_train.kept import advantages
 from kolkhoz_train.opponents import Opponents
 from kolkhoz_train.ppo import Ppo, Schedule, mean_entropy, schedule

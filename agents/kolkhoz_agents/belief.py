@@ -52,6 +52,8 @@ KEYS = ("format", "game", "rules", "observation", "network", "training")
 BELIEFS = Path(__file__).parent / "beliefs"
 OVERSAMPLE = 8
 """Even worlds that are weighed for each one that is wanted."""
+_AT_ONCE = 4096
+"""Worlds whose hidden cards are spread out at a time."""
 
 
 class BeliefError(FolderError):
@@ -104,6 +106,9 @@ def load_belief(path: str | os.PathLike[str]) -> BeliefFile:
         shape = NetworkShape.from_dict(data["network"])
     except (NetworkError, TypeError) as error:
         raise BeliefError(f"{where}: {error}") from error
+    for key in ("trunk", "heads"):
+        if getattr(shape, key) != "shared":
+            raise BeliefError(f"{where}: network.{key}: should be 'shared' in a belief")
     weights, half = read_weights(Path(path) / WEIGHTS, "a belief", BeliefError)
     return BeliefFile(
         game=data["game"],
@@ -138,6 +143,11 @@ def belief_path(text: str) -> Path:
     )
 
 
+def tells_hidden(game: Game) -> bool:
+    """Whether a game has what beliefs need: `hidden` of its tables, and its symmetry."""
+    return hasattr(game, "hidden_index") and hasattr(game.table(0, np.arange(1)), "hidden")
+
+
 def belief_weights(shape: NetworkShape, game: Any) -> dict[str, tuple[int, ...]]:
     """Names and shapes of a belief's weights for `game`, which has a `hidden_index`."""
     columns = np.asarray(game.hidden_index).shape[1]
@@ -153,7 +163,7 @@ class Belief:
         check_game(
             file, game, name, kind="a belief", description=DESCRIPTION, error=BeliefError
         )  # fmt: skip
-        if not hasattr(game, "hidden_index"):
+        if not tells_hidden(game):
             raise BeliefError(f"{name}: the game {game.name!r} does not tell what is hidden")
         try:
             check_arrays(file.weights, belief_weights(file.shape, game))
@@ -161,14 +171,16 @@ class Belief:
             raise BeliefError(f"{name}: {error}") from error
         self.shape = file.shape
         self.canon = Canon(game, file.shape)
-        self._layers = as_layers(file.weights)
+        # In float64, so that what a decision is drawn does not hang on the batch it is in: sums of
+        # a matrix product differ in their last digits with its size.
+        self._layers = {k: w.astype(np.float64) for k, w in as_layers(file.weights).items()}
         #: Column of the network of each plain one, int64[K, H].
-        self._plain = np.argsort(np.asarray(game.hidden_index, np.int64), axis=1)
+        self._plain = np.argsort(np.asarray(game.hidden_index), axis=1)  # type: ignore[attr-defined]
 
-    def card_weights(self, observation: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Log-weights float32[n, H] of the columns of `hidden`, for observations uint8[n, O]."""
+    def card_weights(self, observation: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Log-weights float64[n, H] of the columns of `hidden`, for observations uint8[n, O]."""
         case = self.canon.case(observation)
-        inputs = self.canon.to_canonical(observation, case).astype(np.float32) * self.canon.scale
+        inputs = self.canon.to_canonical(observation, case) * np.float64(self.canon.scale)
         hidden = run_trunk(self._layers, "trunk", self.shape, inputs)
         weights = hidden @ self._layers["belief.weight"] + self._layers["belief.bias"]
         return np.take_along_axis(weights, self._plain[case], axis=1)
@@ -181,13 +193,15 @@ class Belief:
         They are relative to the other worlds of the same observation.
         """
         weights = self.card_weights(observation)
-        hidden: NDArray[np.uint8] = worlds.hidden(np.arange(worlds.size))  # type: ignore[attr-defined]
-        by_row = hidden.reshape(len(weights), count, -1)
-        logs = np.empty((len(weights), count))
-        # Row by row: what is in between stays in the processor's cache.
-        for row, (cards, weight) in enumerate(zip(by_row, weights, strict=True)):
-            logs[row] = cards.astype(np.float32) @ weight
-        return logs
+        logs = np.empty(worlds.size)
+        for first in range(0, worlds.size, _AT_ONCE):
+            rows = np.arange(first, min(first + _AT_ONCE, worlds.size))
+            hidden: NDArray[np.uint8] = worlds.hidden(rows)  # type: ignore[attr-defined]
+            owner = rows // count
+            for row in range(int(owner[0]), int(owner[-1]) + 1):
+                own = slice(*np.searchsorted(owner, (row, row + 1)))
+                logs[rows[own]] = hidden[own] @ weights[row]
+        return logs.reshape(len(weights), count)
 
     def worlds(
         self, decisions: Decisions, counts: NDArray[np.int64], seeds: NDArray[np.uint64]

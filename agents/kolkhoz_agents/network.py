@@ -259,9 +259,9 @@ def as_layers(weights: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 
 
 def run_trunk(
-    layers: Mapping[str, FloatArray], name: str, shape: NetworkShape, inputs: FloatArray
-) -> FloatArray:
-    """Scaled canonical inputs [n, inputs] through the hidden layers of a trunk."""
+    layers: Mapping[str, npt.NDArray[Any]], name: str, shape: NetworkShape, inputs: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """Scaled canonical inputs [n, inputs] through the hidden layers of a trunk, in their dtype."""
     hidden = inputs
     for i in range(len(shape.hidden)):
         hidden = hidden @ layers[f"{name}.{i}.weight"] + layers[f"{name}.{i}.bias"]

@@ -45,9 +45,10 @@ BATCH, MOST = 128, 512
 """Decisions that suit one call; so many if few worlds are drawn for each."""
 MOST_WORLDS = 20_000
 """Worlds that a decision may ask for: with all its moves they must fit into memory."""
-PRIOR, BOT_PRIOR = 0.01, 0.003
+PRIOR, BOT_PRIOR, BOT_PRIOR_WORLDS = 0.01, 0.003, 0.16
 """Weight of a log-probability, as a share of the victory: of one that is taken for granted with an
-agent that gives none, and of a bot's own, which tells close moves from bad ones."""
+agent that gives none; of a bot's own at least; and of a bot's own times the number of worlds (the
+noise that it is to outweigh, a variance, falls with their number)."""
 LEAST_PRIOR = -10.0
 CALL_SECONDS = 60.0
 """Time that one call should take at most."""
@@ -162,8 +163,7 @@ class SearchAgent:
         self.needs = frozenset({KNOWLEDGE}) | self.policy.needs
         self.needs |= frozenset({OBSERVATION} if self.belief else ())
         self.seconds, self.worlds = ms / 1000, worlds
-        usual = BOT_PRIOR if hasattr(self.policy, "log_probs") else PRIOR
-        self.weight = usual if prior is None else prior
+        self.weight = self._usual_prior() if prior is None else prior
         self._pace = _Pace()
 
     def _hurry(self, required: bool) -> None:
@@ -174,6 +174,11 @@ class SearchAgent:
                 "precision=bfloat16 needs a bot as rollout, torch, and a processor with bfloat16"
             )
         self.policy = quick or self.policy
+
+    def _usual_prior(self) -> float:
+        if not hasattr(self.policy, "log_probs"):
+            return PRIOR
+        return max(BOT_PRIOR, BOT_PRIOR_WORLDS / self.worlds) if self.worlds else BOT_PRIOR
 
     @classmethod
     def options_for(cls, game: Game) -> tuple[Option, ...]:
@@ -194,8 +199,9 @@ class SearchAgent:
             Option("rollout", str, rollout, "who plays on: heuristic, random or a bot"),
             Option("horizon", str, horizon, "play on to the end of", choices=("year", "game")),
             Option(
-                "prior", float, None, "weight of the rollout agent's own judgement (default "
-                f"{BOT_PRIOR} for a bot's, {PRIOR} for another's)", minimum=0,
+                "prior", float, None, "weight of the rollout agent's own judgement (default for a "
+                f"bot's {BOT_PRIOR_WORLDS} / worlds, at least {BOT_PRIOR}; {PRIOR} for another's)",
+                minimum=0,
             ),
             Option(
                 "belief", str, "auto", "which worlds are likely: a belief's name or folder, or "

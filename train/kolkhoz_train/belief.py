@@ -42,7 +42,9 @@ from .checkpoint import (
     without_prefix,
 )
 from .checks import choose_device
-from .config_model import BeliefPart, TrainingConfig
+from .config_algorithms import BeliefPart
+from .config_model import TrainingConfig
+from .config_parts import ConfigError
 from .examples import Examiner, Examples, joined, seated
 from .ppo import DivergedError, load_optimizer, optimizer_tensors, split
 from .run_folder import RunFolder
@@ -92,8 +94,10 @@ class BeliefNetwork(nn.Module):
             assert isinstance(layer, nn.Linear)
             weight = layer.weight if number else layer.weight * self.scale
             state = act(functional.linear(state, weight, layer.bias))
-        weights = self.belief(state).gather(1, self.plain[case])
-        return torch.bmm(hidden.to(dtype), weights.to(dtype)[:, :, None])[:, :, 0].float()
+        weights = self.belief(state).float().gather(1, self.plain[case])
+        # A sum of weights needs more digits than bfloat16 has.
+        with torch.autocast(counts.device.type, enabled=False):
+            return torch.bmm(hidden.float(), weights[:, :, None])[:, :, 0]
 
 
 class BeliefTrainer:
@@ -113,7 +117,8 @@ class BeliefTrainer:
             self.network.parameters(), lr=self.part.learning_rate, eps=1e-5, fused=True
         )
         made = [make_agent(player.agent, self.game) for player in self.part.players]
-        players = [quickened(player, self.game) or player for player in made]
+        fast = self.part.precision == "bfloat16"
+        players = [(fast and quickened(player, self.game)) or player for player in made]
         self.examiner = Examiner(self.game, canon, players)
         self.progress = Progress()
         self.results: list[dict[str, Any]] = []
@@ -172,7 +177,13 @@ class BeliefTrainer:
         """Play one batch of games and learn from it; returns the mean loss."""
         started, part, number = time.perf_counter(), self.part, self.progress.batch
         games = self.progress.games + np.arange(part.games)
-        examples = joined(list(self._play(self.config.seed, number, games, part.worlds)))
+        played = list(self._play("belief", self.config.seed, number, games, part.worlds))
+        if not played:
+            raise ConfigError(
+                f"algorithm.kept: {part.kept:g} of {part.games} games' decisions are none at all; "
+                "give more games, or keep more"
+            )
+        examples = joined(played)
         before = time.perf_counter()
         order = torch.Generator().manual_seed(stream(self.config.seed, "order", number))
         loss = self._learn(examples, order)
@@ -187,14 +198,14 @@ class BeliefTrainer:
         return {"loss": loss, "decisions_per_s": len(examples) / (now - started)}
 
     def _play(
-        self, seed: int, number: int, games: NDArray[np.int64], worlds: int
+        self, role: str, seed: int, number: int, games: NDArray[np.int64], worlds: int
     ) -> Iterator[Examples]:
-        """Examples from games int64[B] of a seed."""
+        """Examples from games int64[B] of a seed; those of another role are never the same."""
         shares = [player.share for player in self.part.players]
-        seats = stream(seed, "belief seats", number)
+        seats = stream(seed, f"{role} seats", number)
         seating = seated(shares, len(games), self.game.num_seats, seats)
-        draws = np.random.default_rng(stream(seed, "belief draws", number))
-        deals = stream(seed, "belief games")
+        draws = np.random.default_rng(stream(seed, f"{role} draws", number))
+        deals = stream(seed, f"{role} games")
         return self.examiner.play(deals, games, seating, worlds, self.part.kept, draws)
 
     def _learn(self, examples: Examples, generator: torch.Generator) -> float:
@@ -207,7 +218,7 @@ class BeliefTrainer:
         losses = []
         order = torch.randperm(len(examples), generator=generator)
         for rows in split(order, self.part.minibatch):
-            logs = self._weigh(examples, rows.numpy())
+            logs = self._weigh(examples, rows.numpy(), fast=self.part.precision == "bfloat16")
             aim = torch.zeros(len(rows), dtype=torch.long, device=self.device)
             loss = functional.cross_entropy(logs, aim)
             self.optimizer.zero_grad(set_to_none=True)
@@ -215,7 +226,7 @@ class BeliefTrainer:
             nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
             self.optimizer.step()
             losses.append(float(loss.detach()))
-        if not all(map(math.isfinite, losses)):
+        if not all(bool(torch.isfinite(weights).all()) for weights in self.network.parameters()):
             raise DivergedError(
                 f"{self.run.path}: training diverged in batch {self.progress.batch + 1}: weights "
                 "are no finite numbers any more; what was saved stays; begin anew with a lower "
@@ -223,11 +234,10 @@ class BeliefTrainer:
             )
         return float(np.mean(losses))
 
-    def _weigh(self, examples: Examples, rows: NDArray[np.int64]) -> Tensor:
+    def _weigh(self, examples: Examples, rows: NDArray[np.int64], *, fast: bool) -> Tensor:
         """Log-weights float32[n, 1 + K] of the worlds of some examples."""
         columns = (examples.counts[rows], examples.case[rows], examples.hidden[rows])
         counts, case, hidden = (torch.from_numpy(c).to(self.device) for c in columns)
-        fast = self.part.precision == "bfloat16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=fast):
             result: Tensor = self.network(counts, case, hidden)
         return result
@@ -237,20 +247,22 @@ class BeliefTrainer:
     def gains(self, deals: int, stop: StopRequest) -> dict[str, float] | None:
         """Mean gain in nats on games of the evaluation's seed: in all, by phase and by stage.
 
-        None if it was left off at a request to stop.
+        None if it was left off at a request to stop, or no decision was kept.
         """
         parts: list[NDArray[np.float64]] = []
         for first in range(0, deals, MEASURED_GAMES):
             games = np.arange(first, min(first + MEASURED_GAMES, deals))
             seed = self.config.evaluation.seed
-            for examples in self._play(seed, first, games, MEASURED_WORLDS):
+            for examples in self._play("measured", seed, first, games, MEASURED_WORLDS):
                 if stop.asked:
                     return None
                 with torch.no_grad():
-                    logs = self._weigh(examples, np.arange(len(examples))).double()
+                    logs = self._weigh(examples, np.arange(len(examples)), fast=False).double()
                 even = torch.logsumexp(logs[:, 1:], 1) - math.log(MEASURED_WORLDS)
                 gain = (logs[:, 0] - even).cpu().numpy()
                 parts.append(np.stack([gain, examples.phase, examples.stage]))
+        if not parts:
+            return None
         gain, phase, stage = np.concatenate(parts, axis=1)
         figures = {"gain": float(gain.mean())}
         for number, text in enumerate(self.game.phases):

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from kolkhoz_agents.belief import tells_hidden
 from kolkhoz_agents.bots import check_fits, load_bot
 from kolkhoz_agents.games import game_factory, make_game
 from kolkhoz_agents.learned import Learned
@@ -22,22 +23,22 @@ from kolkhoz_agents.registry import bot_path, make_agent
 from kolkhoz_agents.search import SearchAgent
 from kolkhoz_env.errors import KolkhozError
 
+from .config_algorithms import BeliefPart, PpoPart, Sb3Part
 from .config_messages import Source
 from .config_model import (
     POPULATION,
     SELF,
-    BeliefPart,
     CheckpointPart,
-    ConfigError,
     EvaluationPart,
     PopulationPart,
-    PpoPart,
-    Sb3Part,
     TableMix,
     TrainingConfig,
-    shown,
 )
+from .config_parts import ConfigError, shown
 from .grow import growth_problem
+
+MOST_HELD = 50_000
+"""Worlds of a batch if its games had one decision each; with all of theirs, some gigabytes."""
 
 
 def check_config(config: TrainingConfig, source: Source, *, resume: bool = False) -> None:
@@ -201,7 +202,7 @@ class _Check:
 
     def _belief(self, game: Game, part: BeliefPart) -> None:
         """What the config asks for must be something that a belief is learned with."""
-        if not hasattr(game, "hidden_index"):
+        if not tells_hidden(game):
             self._refuse(
                 "algorithm.name", f"{game.name} does not tell what is hidden; allowed: ppo"
             )
@@ -212,6 +213,13 @@ class _Check:
             given, default = (attrgetter(key)(one) for one in (config, usual))
             if given != default:
                 self._refuse(key, "is wrong with belief, which has no use for it; leave it out")
+        held = part.games * part.kept * (1 + part.worlds)
+        if held > MOST_HELD:
+            self._refuse(
+                "algorithm.worlds",
+                f"games x kept x (1 + worlds) is {held:,.0f}, which would fill the memory; "
+                f"allowed: up to {MOST_HELD:,}",
+            )
         for number, player in enumerate(part.players):
             self._training_agent(f"algorithm.players.{number}.agent", player.agent, game)
 

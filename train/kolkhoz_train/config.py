@@ -15,7 +15,8 @@ import yaml
 from pydantic import ValidationError
 
 from .config_messages import Source, is_list, problem
-from .config_model import ConfigError, TrainingConfig, shown
+from .config_model import TrainingConfig
+from .config_parts import ConfigError, shown
 
 #: YAML 1.1 takes 2e7 and 1e-4 for texts: its numbers have a point, and a sign in the exponent.
 _EXPONENT = re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)[eE][-+]?[0-9]+")

@@ -8,7 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from .config_model import PpoPart, Sb3Part, TrainingConfig, part_models, shown
+from .config_algorithms import PpoPart, Sb3Part
+from .config_model import TrainingConfig, part_models
+from .config_parts import shown
 
 #: The validator's kinds of errors in the lab's words, filled in with the limits of the key.
 WORDS = {

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from kolkhoz_agents.protocol import Table
 
-from .config_model import CriticPart, PpoPart
+from .config_algorithms import CriticPart, PpoPart
 from .kept import Batch
 from .ppo import load_optimizer, optimizer_tensors, split
 

@@ -8,7 +8,9 @@ from typing import Any
 import yaml
 from pydantic_core import PydanticUndefined
 
-from .config_model import BeliefPart, Part, Sb3Part, TrainingConfig, part_models
+from .config_algorithms import BeliefPart, Sb3Part
+from .config_model import TrainingConfig, part_models
+from .config_parts import Part
 
 
 def explain(config: TrainingConfig | None) -> str:

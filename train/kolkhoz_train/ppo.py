@@ -19,7 +19,7 @@ from kolkhoz_agents.torch_network import PolicyValueNetwork
 from kolkhoz_env.errors import KolkhozError
 
 from .acting import ILLEGAL
-from .config_model import PpoPart
+from .config_algorithms import PpoPart
 from .kept import Batch
 
 

@@ -23,7 +23,7 @@ from kolkhoz_agents.network import Canon
 from kolkhoz_agents.protocol import Agent, Decisions, Game, Outcome, Table
 
 from .acting import ActingNetwork, sample
-from .config_model import ConfigError
+from .config_parts import ConfigError
 from .critic import Critic
 from .duplicate import Duplicates
 from .kept import Batch, Keeper, Kept, with_advantages

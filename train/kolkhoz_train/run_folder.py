@@ -20,7 +20,9 @@ import numpy as np
 import torch
 
 from .config import dump_config, read_config
-from .config_model import ConfigError, TrainingConfig
+from .config_algorithms import BeliefPart
+from .config_model import TrainingConfig
+from .config_parts import ConfigError
 
 CONFIG, RUN, BOT, LOGS, SNAPSHOTS = "config.yaml", "run.json", "bot", "tensorboard", "snapshots"
 BELIEF, LOCK = "belief", ".lock"
@@ -29,9 +31,10 @@ BELIEF, LOCK = "belief", ".lock"
 class RunFolder:
     """Paths of a run folder, and its run.json in memory (`record`)."""
 
-    def __init__(self, path: Path, record: dict[str, Any]) -> None:
+    def __init__(self, path: Path, record: dict[str, Any], config: TrainingConfig) -> None:
         self.path = path
         self.record = record
+        self.config = config
 
     @classmethod
     def create(cls, path: Path, config: TrainingConfig, origin: str) -> RunFolder:
@@ -41,7 +44,8 @@ class RunFolder:
                 f"--run-dir {path}: a run is there already; go on with it by "
                 f"`kolkhoz train --resume {path}`, or name another folder"
             )
-        run = cls(path, {"finished": False, "origin": origin, **versions(), "seed": config.seed})
+        record = {"finished": False, "origin": origin, **versions(), "seed": config.seed}
+        run = cls(path, record, config)
         run.record["config"] = config.model_dump(mode="json")
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -68,7 +72,8 @@ class RunFolder:
             raise ConfigError(f"--resume {path / RUN}: damaged ({error})") from error
         if not isinstance(record, dict):
             raise ConfigError(f"--resume {path / RUN}: damaged (should hold a JSON object)")
-        return cls(path, record), read_config(path / CONFIG)
+        config = read_config(path / CONFIG)
+        return cls(path, record, config), config
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -97,7 +102,7 @@ class RunFolder:
     @property
     def result(self) -> Path:
         """The folder of what the run makes, a bot or a belief."""
-        return self.belief if self.record["config"]["algorithm"]["name"] == "belief" else self.bot
+        return self.belief if isinstance(self.config.algorithm, BeliefPart) else self.bot
 
     @property
     def snapshots(self) -> Path:

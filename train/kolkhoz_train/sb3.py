@@ -27,7 +27,8 @@ from kolkhoz_agents.network import Canon, NetworkShape, Weights
 from kolkhoz_agents.protocol import Agent, Game
 from kolkhoz_agents.registry import make_agent
 
-from .config_model import Sb3Part, TrainingConfig
+from .config_algorithms import Sb3Part
+from .config_model import TrainingConfig
 from .measure import measure
 from .ppo import DivergedError
 from .run_folder import RunFolder

@@ -9,8 +9,10 @@ from rich.console import Console
 
 from .checkpoint import list_checkpoints
 from .checks import check_config
+from .config_algorithms import BeliefPart, Sb3Part
 from .config_messages import Source
-from .config_model import BeliefPart, ConfigError, Sb3Part, TrainingConfig
+from .config_model import TrainingConfig
+from .config_parts import ConfigError
 from .run_folder import CONFIG, RunFolder
 from .stopping import StopRequest
 

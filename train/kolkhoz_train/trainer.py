@@ -37,7 +37,8 @@ from .checkpoint import (
     without_prefix,
 )
 from .checks import choose_device
-from .config_model import PpoPart, TrainingConfig
+from .config_algorithms import PpoPart
+from .config_model import TrainingConfig
 from .critic import Critic
 from .grow import grow
 from .measure import Measured, measure
