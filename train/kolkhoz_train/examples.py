@@ -102,20 +102,20 @@ class Examiner:
         assert asked.knowledge is not None
         assert asked.observation is not None
         seeds = draws.integers(2**64, size=len(rows), dtype=np.uint64)
-        true, drawn = table, asked.knowledge.worlds(worlds, seeds)
-        parts = [
-            part.hidden(which).reshape(len(rows), count, -1)  # type: ignore[attr-defined]
-            for part, which, count in (
-                (true, rows, 1),
-                (drawn, np.arange(drawn.size), worlds),
-            )
-        ]
+        drawn = asked.knowledge.worlds(worlds, seeds)
+        true = _hidden(table, rows)[:, None]
+        even = _hidden(drawn, np.arange(drawn.size)).reshape(len(rows), worlds, -1)
         case = self.canon.case(asked.observation)
         stage = getattr(table, "stage", None)
         return Examples(
             counts=self.canon.to_canonical(asked.observation, case),
             case=case,
-            hidden=np.concatenate(parts, axis=1),
+            hidden=np.concatenate([true, even], axis=1),
             phase=np.asarray(asked.phase, np.int64),
             stage=np.zeros(len(rows), np.int64) if stage is None else stage[rows].astype(np.int64),
         )
+
+
+def _hidden(table: Table, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+    hidden: NDArray[np.uint8] = table.hidden(rows)  # type: ignore[attr-defined]
+    return hidden

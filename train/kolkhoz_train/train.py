@@ -93,30 +93,16 @@ def _train_belief(
 ) -> None:
     with StopRequest() as stop:
         from .belief import BeliefTrainer
-        from .watch import Bar, Board
+        from .watch import Bar, BeliefWatch, Board
 
         trainer = BeliefTrainer(config, run)
         if resume:
             trainer.resume(lambda text: console.print(f"kolkhoz: {text}", highlight=False))
-        progress = trainer.progress
-        board = Board(run.logs, purge_after=progress.learned if run.logs.exists() else None)
-
-        def show(trainer: BeliefTrainer, figures: dict[str, float]) -> None:
-            rate = figures["decisions_per_s"]
-            text = (
-                f"{progress.learned / 1e6:.1f} M decisions, {rate / 1e3:.1f} k/s, "
-                f"loss {figures['loss']:.2f}"
-            )
-            bar.at(trainer.fraction(), progress.seconds, text)
-            figures = {**figures, "learning_rate": trainer.rate()}
-            board.figures("learning", figures, progress.learned)
-
-        def measured(trainer: BeliefTrainer, figures: dict[str, float]) -> None:
-            board.figures("belief", figures, trainer.progress.learned)
-
+        board = Board(run.logs, purge_after=trainer.progress.learned if run.logs.exists() else None)
         try:
             with Bar(console) as bar:
-                trainer.train(show, measured, bar.say, stop)
+                watch = BeliefWatch(bar, board)
+                trainer.train(watch.show, watch.measured, bar.say, stop)
         finally:
             board.close()
 

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from torch.utils.tensorboard import SummaryWriter
 
 from .behaviour import means, pictures
+from .belief import BeliefTrainer
 from .measure import Measured
 from .ppo import entropy_by_phase
 from .trainer import Report
@@ -113,6 +114,28 @@ class Board:
     def close(self) -> None:
         """Write out what is left."""
         self.writer.close()
+
+
+class BeliefWatch:
+    """Shows a run that learns a belief: on the bar after every batch, and on the board."""
+
+    def __init__(self, bar: Bar, board: Board) -> None:
+        self.bar, self.board = bar, board
+
+    def show(self, trainer: BeliefTrainer, figures: dict[str, float]) -> None:
+        """Show where the run stands after a batch with these figures."""
+        progress, rate = trainer.progress, figures["decisions_per_s"]
+        text = (
+            f"{progress.learned / 1e6:.1f} M decisions, {rate / 1e3:.1f} k/s, "
+            f"loss {figures['loss']:.2f}"
+        )
+        self.bar.at(trainer.fraction(), progress.seconds, text)
+        figures = {**figures, "learning_rate": trainer.rate()}
+        self.board.figures("learning", figures, progress.learned)
+
+    def measured(self, trainer: BeliefTrainer, figures: dict[str, float]) -> None:
+        """Write the gains."""
+        self.board.figures("belief", figures, trainer.progress.learned)
 
 
 def clock(seconds: float) -> str:
