@@ -123,6 +123,8 @@ def test_a_run_folder_has_all_that_is_promised(whole: Path) -> None:
     record = json.loads((whole / "run.json").read_text())
     assert record["finished"] is True
     assert record["learned_decisions"] >= 4000
+    # A quarter of all decisions is kept.
+    assert record["decisions"] == pytest.approx(4 * record["learned_decisions"], rel=0.05)
     assert {"versions", "commit", "config", "time_shares", "results"} <= set(record)
     assert record["results"][-1]["learned"] == record["learned_decisions"]
     assert len(list_checkpoints(whole)) == 2

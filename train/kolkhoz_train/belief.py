@@ -47,9 +47,10 @@ from .config_model import TrainingConfig
 from .config_parts import ConfigError
 from .examples import Examiner, Examples, joined, seated
 from .ppo import DivergedError, load_optimizer, optimizer_tensors, split
+from .progress import Progress
 from .run_folder import RunFolder
 from .stopping import Cadence, StopRequest
-from .trainer import Progress, stream
+from .trainer import stream
 
 MEASURED_WORLDS = 127
 """Even worlds of a decision when the gain is measured."""
@@ -176,7 +177,7 @@ class BeliefTrainer:
     def _batch(self) -> dict[str, float]:
         """Play one batch of games and learn from it; returns the mean loss."""
         started, part, number = time.perf_counter(), self.part, self.progress.batch
-        games = self.progress.games + np.arange(part.games)
+        games, made = self.progress.games + np.arange(part.games), self.examiner.decisions
         played = list(self._play("belief", self.config.seed, number, games, part.worlds))
         if not played:
             raise ConfigError(
@@ -190,10 +191,11 @@ class BeliefTrainer:
         progress = self.progress
         progress.batch += 1
         progress.games += part.games
+        progress.decisions += self.examiner.decisions - made
         progress.learned += len(examples)
         now = time.perf_counter()
-        for name, seconds in (("playing", before - started), ("learning", now - before)):
-            progress.timings[name] = progress.timings.get(name, 0.0) + seconds
+        progress.spent("playing", before - started)
+        progress.spent("learning", now - before)
         progress.seconds += now - started
         return {"loss": loss, "decisions_per_s": len(examples) / (now - started)}
 
@@ -288,8 +290,7 @@ class BeliefTrainer:
             tell(self, figures)
         seconds = time.perf_counter() - started
         self.progress.seconds += seconds
-        timings = self.progress.timings
-        timings["evaluation"] = timings.get("evaluation", 0.0) + seconds
+        self.progress.spent("evaluation", seconds)
 
     def belief_file(self) -> BeliefFile:
         """The belief as it is now."""
@@ -330,17 +331,10 @@ class BeliefTrainer:
             self.run.path, progress.batch, Checkpoint(state, tensors), self.config.checkpoint.keep
         )
         save_belief(self.run.belief, self.belief_file())
-        total = sum(progress.timings.values()) or 1.0
-        working = total - progress.timings.get("evaluation", 0.0)
         self.run.record |= {
             "finished": finished,
             "threads": self.config.threads,
-            "batches": progress.batch,
-            "games": progress.games,
-            "learned_decisions": progress.learned,
-            "seconds": round(progress.seconds, 1),
-            "learned_decisions_per_s": round(progress.learned / max(working, 1e-9)),
-            "time_shares": {n: round(s / total, 4) for n, s in progress.timings.items()},
+            **progress.record(),
             "results": self.results,
         }
         self.run.save()

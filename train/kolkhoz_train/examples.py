@@ -53,10 +53,11 @@ def seated(shares: Sequence[float], games: int, seats: int, seed: int) -> NDArra
 
 
 class Examiner:
-    """Plays games between agents and keeps some of their decisions."""
+    """Plays games between agents and keeps some of their decisions; `decisions` counts all."""
 
     def __init__(self, game: Game, canon: Canon, players: Sequence[Agent]) -> None:
         self.game, self.canon, self.players = game, canon, players
+        self.decisions = 0
 
     def play(
         self,
@@ -77,6 +78,7 @@ class Examiner:
             rows = np.flatnonzero(mask.sum(axis=1) > 1)
             if not len(rows):
                 break
+            self.decisions += len(rows)
             actions = np.zeros(table.size, np.int64)
             player = seating[rows, np.asarray(table.seat)[rows]]
             for number, agent in enumerate(self.players):

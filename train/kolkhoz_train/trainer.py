@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ from .grow import grow
 from .measure import Measured, measure
 from .opponents import Opponents, Pool, as_player
 from .ppo import DivergedError, Ppo, Schedule, load_optimizer, optimizer_tensors, schedule
+from .progress import Progress
 from .reward import MarginReward
 from .rollout import LEARNER, Played, Rollout, Seating
 from .run_folder import RunFolder
@@ -51,18 +52,6 @@ from .stopping import Cadence, StopRequest
 
 Tell = Callable[[list[Measured], int], None]
 """Hears the results of an evaluation and after how many learned decisions it was."""
-
-
-@dataclass
-class Progress:
-    """Counters of a run; they go into every checkpoint."""
-
-    batch: int = 0
-    games: int = 0
-    decisions: int = 0
-    learned: int = 0
-    seconds: float = 0.0
-    timings: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -262,12 +251,12 @@ class Trainer:
         progress.decisions += played.decisions
         progress.learned += len(played.batch)
         for name, seconds in played.seconds.items():
-            progress.timings[name] = progress.timings.get(name, 0.0) + seconds
+            progress.spent(name, seconds)
 
     def _spend(self, name: str, since: float) -> None:
         seconds = time.perf_counter() - since
         self.progress.seconds += seconds
-        self.progress.timings[name] = self.progress.timings.get(name, 0.0) + seconds
+        self.progress.spent(name, seconds)
 
     # Measuring and saving -------------------------------------------------------------------
 
@@ -368,19 +357,10 @@ class Trainer:
         self._record(finished=True)
 
     def _record(self, *, finished: bool) -> None:
-        progress = self.progress
-        total = sum(progress.timings.values()) or 1.0
-        working = total - progress.timings.get("evaluation", 0.0)
         self.run.record |= {
             "finished": finished,
             "threads": self.config.threads,
-            "batches": progress.batch,
-            "games": progress.games,
-            "decisions": progress.decisions,
-            "learned_decisions": progress.learned,
-            "seconds": round(progress.seconds, 1),
-            "learned_decisions_per_s": round(progress.learned / max(working, 1e-9)),
-            "time_shares": {n: round(s / total, 4) for n, s in progress.timings.items()},
+            **self.progress.record(),
             "results": self.results,
         }
         self.run.save()
