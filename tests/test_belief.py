@@ -20,7 +20,6 @@ from kolkhoz_agents.belief import (
     belief_weights,
     load_belief,
     load_named,
-    resampled,
     save_belief,
     shipped_beliefs,
 )
@@ -29,6 +28,7 @@ from kolkhoz_agents.network import NetworkShape
 from kolkhoz_agents.protocol import Decisions
 from kolkhoz_agents.referee import make_decisions
 from kolkhoz_agents.registry import make_agent, shipped_bots
+from kolkhoz_agents.sampling import distinct, resampled
 from kolkhoz_agents.search import SearchAgent
 from kolkhoz_env import Rules, VectorKolkhoz
 from kolkhoz_env.game import KolkhozGame
@@ -91,26 +91,43 @@ def test_a_card_that_is_believed_in_a_hand_lies_there_as_often_as_its_weight_say
     card = int(np.flatnonzero((left_hand > 0.15) & (left_hand < 0.6))[0])
     share = left_hand[card]
     for weight in (0.0, 1.5, -1.5):
-        worlds = sure_of(card, weight).worlds(decisions, np.array([1500]), seeds)
-        found = worlds.hidden(np.arange(1500))[:, card].mean()
+        drawn = sure_of(card, weight).sample(decisions, np.array([1500]), seeds)
+        there = drawn.table.hidden(np.arange(drawn.table.size))[:, card]
+        assert drawn.weight.sum() == 1500
+        found = np.average(there, weights=drawn.weight)
         expected = share * np.exp(weight) / (share * np.exp(weight) + 1 - share)
         assert found == pytest.approx(expected, abs=0.04)
-    sure = sure_of(card, 60.0).worlds(decisions, np.array([50]), seeds)
-    assert sure.hidden(np.arange(50))[:, card].all()
+    sure = sure_of(card, 60.0).sample(decisions, np.array([50]), seeds).table
+    assert sure.hidden(np.arange(sure.size))[:, card].all()
 
 
 def test_likely_worlds_agree_with_what_is_known_and_are_the_same_in_any_batch() -> None:
     table = stand_at(40)
     belief, decisions = Belief(belief_file(), KOLKHOZ, "drawn"), asked(table)
     seeds = np.arange(4, dtype=np.uint64) + np.uint64(9)
-    worlds = belief.worlds(decisions, np.array([6, 2, 4, 6]), seeds)
-    seats = np.repeat(np.asarray(decisions.seat), 6)
-    known = redact(worlds.state, np.arange(worlds.size), seats)
-    assert same_rows(decisions.knowledge.state, known, 6) == []
-    for row, count in ((0, 6), (1, 2), (2, 4)):
-        alone = belief.worlds(asked(table, np.array([row])), np.array([count]), seeds[[row]])
-        assert (alone.state.hands == worlds.state.hands[6 * row : 6 * row + count]).all()
-        assert (alone.state.cellars == worlds.state.cellars[6 * row : 6 * row + count]).all()
+    counts = np.array([6, 2, 4, 6])
+    drawn = belief.sample(decisions, counts, seeds)
+    assert (np.bincount(drawn.owner, weights=drawn.weight) == counts).all()
+    worlds, owner = drawn.table, drawn.owner
+    known = redact(worlds.state, np.arange(worlds.size), np.asarray(decisions.seat)[owner])
+    assert same_rows(decisions.knowledge.state.take(owner), known, 1) == []
+    for row, count in enumerate(counts):
+        alone = belief.sample(asked(table, np.array([row])), np.array([count]), seeds[[row]])
+        own = owner == row
+        assert (alone.weight == drawn.weight[own]).all()
+        assert (alone.table.state.hands == worlds.state.hands[own]).all()
+        assert (alone.table.state.cellars == worlds.state.cellars[own]).all()
+        assert (alone.place() == drawn.place()[own]).all()
+
+
+def test_a_world_that_is_drawn_twice_is_there_once_and_counts_twice() -> None:
+    worlds = asked(stand_at(20, games=2)).knowledge.worlds(5, 1)
+    chosen = np.array([[0, 3, 3, 3], [4, 2, 4, 0]])
+    drawn = distinct(worlds, chosen, np.array([4, 3]))
+    assert drawn.owner.tolist() == [0, 0, 1, 1]
+    assert drawn.weight.tolist() == [1, 3, 1, 2]
+    assert drawn.place().tolist() == [0, 1, 0, 1]
+    assert (drawn.table.state.hands == worlds.state.hands[[0, 3, 7, 9]]).all()
 
 
 def test_log_weights_are_sums_over_the_hidden_cards() -> None:

@@ -45,6 +45,7 @@ from .network import (
     trunk_weights,
 )
 from .protocol import Decisions, Game, Table
+from .sampling import Sample, distinct, resampled
 
 FORMAT = "kolkhoz-belief/1"
 DESCRIPTION = "belief.json"
@@ -203,14 +204,13 @@ class Belief:
                 logs[rows[own]] = hidden[own] @ weights[row]
         return logs.reshape(len(weights), count)
 
-    def worlds(
+    def sample(
         self, decisions: Decisions, counts: NDArray[np.int64], seeds: NDArray[np.uint64]
-    ) -> Table:
+    ) -> Sample:
         """Worlds by how likely they are, int64[n] `counts` for each decision.
 
-        As of `Knowledge.worlds`, with the highest count of all for each: a row has its own worlds
-        first, which are the same in any batch, and anything behind them. They are drawn from
-        `OVERSAMPLE` times as many even ones; one far likelier than others comes more than once.
+        They are drawn from `OVERSAMPLE` times as many even ones, and the same in any batch. One
+        far likelier than others comes more than once.
         """
         assert decisions.knowledge is not None, "a belief needs the knowledge"
         assert decisions.observation is not None, "a belief needs the observation"
@@ -218,26 +218,7 @@ class Belief:
         table = decisions.knowledge.worlds(drawn, seeds)
         logs = self.log_weights(decisions.observation, table, drawn)
         logs[np.arange(drawn) >= OVERSAMPLE * counts[:, None]] = -np.inf
-        chosen = resampled(logs, counts, uniform(seeds, 1)[:, 0])
-        chosen += np.arange(len(chosen))[:, None] * drawn
-        return table.take(chosen.ravel())
-
-
-def resampled(
-    logs: NDArray[np.float64], counts: NDArray[np.int64], offset: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Of each row of log-weights [n, m] columns by their weight, int64[n, highest count].
-
-    A row has int64[n] `counts` of them and then the last column. Systematic resampling: a column of
-    weight w (of all 1) comes floor(w * count) times, or once more. `offset` float64[n], in (0, 1),
-    is the randomness.
-    """
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    share = weights.cumsum(axis=1)
-    places = np.arange(int(counts.max()))
-    marks = (places + offset[:, None]) / counts[:, None] * share[:, -1:]
-    chosen = np.array([np.searchsorted(*row) for row in zip(share, marks, strict=True)], np.int64)
-    return np.minimum(chosen.reshape(len(logs), len(places)), logs.shape[1] - 1)
+        return distinct(table, resampled(logs, counts, uniform(seeds, 1)[:, 0]), counts)
 
 
 def load_named(text: str, game: Game) -> Belief:

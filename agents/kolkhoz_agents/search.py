@@ -32,10 +32,10 @@ from kolkhoz_agents.protocol import (
     Game,
     IntArray,
     Option,
-    Table,
 )
 from kolkhoz_agents.quick_network import quickened
 from kolkhoz_agents.registry import BUILT_IN, make_agent
+from kolkhoz_agents.sampling import Sample, each_once
 
 ROWS = 8192
 """Games that are played on side by side."""
@@ -286,29 +286,27 @@ class SearchAgent:
     ) -> NDArray[np.float64]:
         """Values of the moves of some decisions, summed over their worlds, float64[n, A]."""
         decisions = trial.decisions.take(part)
-        most = int(counts.max())
         with np.errstate(over="ignore"):
             seeds = mix(decisions.keys + np.uint64(trial.passes) * _GOLDEN)
-            keys = mix(seeds[:, None] + np.arange(most).astype(np.uint64)).ravel()
-        which, move = np.nonzero(trial.alive[part])
-        pair, world = np.nonzero(np.arange(most) < counts[which][:, None])
-        rows = which[pair] * most + world
-        table = self._draw(decisions, counts, seeds).take(rows)
-        table.step(move[pair])
-        seats = np.asarray(decisions.seat)[which[pair]]
-        values = self.playouts.values(table, seats, keys[rows])
+            sample = self._draw(decisions, counts, seeds)
+            keys = mix(seeds[sample.owner] + sample.place().astype(np.uint64))
+        world, move = np.nonzero(trial.alive[part][sample.owner])
+        owner = sample.owner[world]
+        table = sample.table.take(world)
+        table.step(move)
+        values = self.playouts.values(table, np.asarray(decisions.seat)[owner], keys[world])
         total = np.zeros(decisions.mask.shape)
-        total[which, move] = np.bincount(pair, weights=values, minlength=len(which))
+        np.add.at(total, (owner, move), values * sample.weight[world])
         return total
 
     def _draw(
         self, decisions: Decisions, counts: NDArray[np.int64], seeds: NDArray[np.uint64]
-    ) -> Table:
-        """Worlds, `counts` for each decision, in rows of as many as the highest count."""
+    ) -> Sample:
+        """Worlds, int64[n] `counts` for each decision."""
         assert decisions.knowledge is not None, "search needs the knowledge"
         if self.belief is not None:
-            return self.belief.worlds(decisions, counts, seeds)
-        return decisions.knowledge.worlds(int(counts.max()), seeds)
+            return self.belief.sample(decisions, counts, seeds)
+        return each_once(decisions.knowledge.worlds(int(counts.max()), seeds), counts)
 
 
 class CheaterAgent(SearchAgent):
@@ -333,9 +331,10 @@ class CheaterAgent(SearchAgent):
 
     def _draw(
         self, decisions: Decisions, counts: NDArray[np.int64], seeds: NDArray[np.uint64]
-    ) -> Table:
+    ) -> Sample:
         assert decisions.table is not None, "the cheater needs the table"
-        return decisions.table.take(np.repeat(np.arange(len(decisions)), int(counts.max())))
+        owner = np.repeat(np.arange(len(decisions)), counts)
+        return Sample(decisions.table.take(owner), owner, np.ones(len(owner)))
 
 
 def _has_heuristic(game: Game) -> bool:
