@@ -77,6 +77,8 @@ class VectorKolkhoz:
             raise KolkhozError(f"size: {size!r} is not a number of games (1 or more)")
         if reward not in REWARDS:
             raise KolkhozError(f"reward: {reward!r} is none of {', '.join(REWARDS)}")
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+            raise KolkhozError(f"seed: {seed!r} is not a whole number")
         self.course = course or Course(rules or Rules(players=players))
         self.rules = self.course.rules
         self.seed = int(seed)

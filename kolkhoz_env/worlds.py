@@ -55,9 +55,11 @@ def sample_worlds(knowledge: Knowledge, count: int, seed: ArrayLike) -> VectorKo
         ``i``. Future shuffles are random; ``game_ids`` number the worlds.
 
     Raises:
-        KolkhozError: no world agrees (the knowledge contradicts itself).
+        KolkhozError: no world agrees (the knowledge contradicts itself), or ``count`` is below 1.
     """
     state, rules = knowledge.state, knowledge.rules
+    if count < 1:
+        raise KolkhozError(f"worlds: {count!r} is not a number of worlds (1 or more)")
     if ((state.phase == REQUISITION) & (state.seat != knowledge.seats)).any():
         raise KolkhozError("worlds: at requisition only the seat to act can ask for worlds")
     seeds = row_seeds(seed, knowledge.size)

@@ -185,6 +185,30 @@ def test_an_interrupted_bench_keeps_what_it_has(tmp_path: Path) -> None:
     assert min(row[key] for key in ("step", "step_mask", "step_mask_observe")) > 0
 
 
+def test_ctrl_c_is_heard_while_modules_are_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "kolkhoz_train.cli.main":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "kolkhoz_train.cli.main")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    from kolkhoz_train.__main__ import main as command
+
+    assert command() == 130
+    assert capsys.readouterr().err == "kolkhoz: stopped\n"
+
+
+def test_players_and_standard_output_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert kolkhoz("evaluate", "random", "random", "--players", "x") == 2
+    assert "--players: 'x' should be 3 or 4" in capsys.readouterr().err
+    assert kolkhoz("evaluate", "random", "random", "--records", "-") == 2
+    message = capsys.readouterr().err
+    assert message == "kolkhoz: --records -: should be a file; only --json writes to stdout\n"
+
+
 def test_a_defect_of_the_lab_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: object) -> int:
         raise ZeroDivisionError

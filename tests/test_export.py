@@ -295,6 +295,13 @@ def test_bots_that_no_bundle_can_hold_are_refused(tmp_path: Path) -> None:
     other = BotFile("toy", bot.rules, bot.observation, bot.shape, bot.weights)
     with pytest.raises(BundleError, match="toy"):
         export_bot(other, tmp_path / "b")
+    huge = {name: np.full_like(array, 1e38) for name, array in bot.weights.items()}
+    damaged = BotFile(bot.game, bot.rules, bot.observation, bot.shape, huge)
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(BundleError, match="its network gives no finite numbers"),
+    ):
+        export_bot(damaged, tmp_path / "c")
     assert not list(tmp_path.iterdir())
 
 

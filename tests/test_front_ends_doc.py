@@ -39,9 +39,9 @@ def blocks(path: Path) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder where `runs/first` has been trained and the first commands of the page have run."""
+    """A folder with a bot in `runs/quickstart`, where the page's first commands have run."""
     folder = tmp_path_factory.mktemp("doc")
-    save_bot(folder / "runs" / "first" / "bot", fresh_bot(4))
+    save_bot(folder / "runs" / "quickstart" / "bot", fresh_bot(4))
     (commands,) = [text for language, text in blocks(DOC)[:1] if language == "sh"]
     here = Path.cwd()
     os.chdir(folder)

@@ -259,7 +259,7 @@ def test_a_bot_can_be_stored_in_half_the_space(game: Game, tmp_path: Path) -> No
 def test_a_bot_plays_legal_moves_whatever_the_batch(game: Game, tmp_path: Path) -> None:
     save_bot(tmp_path, bot_file(game))
     rows = positions(game)
-    for temperature in (0.0, 1.0):
+    for temperature in (0.0, 1e-300, 1e-6, 1.0, 1e6):
         bot = make_bot(game, tmp_path, temperature=temperature)
         actions = bot.act(rows)
         assert rows.mask[np.arange(len(rows)), actions].all()

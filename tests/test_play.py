@@ -207,6 +207,22 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path, capsys, monkeypatch
     assert path.read_text() == "precious"
 
 
+def test_a_full_disk_does_not_end_the_game(tmp_path: Path, monkeypatch) -> None:
+    keep = tmp_path / "game.json"
+    table, said = session(["1"] * 4 + ["s", "q"], keep=keep)
+
+    def full(self: Path, text: str, **_: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(Left):
+        table.run()
+    assert len(table.saved.moves) >= 4
+    line = f"Not saved: {keep}: can't be written: No space left on device"
+    assert said.getvalue().count(line) == 5
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_saving_on_wish(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     table, _ = session(["1", "s", "q"])

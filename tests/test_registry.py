@@ -156,6 +156,8 @@ def test_a_damaged_bot_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             make_agent(text, make_toy())
     with pytest.raises(AgentError, match="option temperature=-1 should be at least 0"):
         make_agent(f"{tmp_path}:temperature=-1", make_toy())
+    with pytest.raises(AgentError, match=r"option temperature=1e300 should be at most"):
+        make_agent(f"{tmp_path}:temperature=1e300", make_toy())
     monkeypatch.setattr(registry, "BOTS", tmp_path)
     assert registry.shipped_bots() == ["bot"]
     with pytest.raises(KolkhozError, match=r"bot\.json: format"):

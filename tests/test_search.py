@@ -67,6 +67,13 @@ def test_search_refuses_who_sees_hidden_cards() -> None:
         make_agent("search:rollout=cheater", KOLKHOZ)
 
 
+def test_search_plays_on_with_nobody_who_searches() -> None:
+    with pytest.raises(AgentError, match="rollout=search:ms=5: a search would think at every move"):
+        make_agent("search:rollout=(search:ms=5)", KOLKHOZ)
+    with pytest.raises(AgentError, match="rollout: unknown agent 'nobody'"):
+        make_agent("search:rollout=nobody", KOLKHOZ)
+
+
 # Repeatable -----------------------------------------------------------------------------------
 
 

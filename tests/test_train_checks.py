@@ -34,7 +34,14 @@ WRONG = [
     (tables("search"), clock("opponents.tables.0.agent", "search")),
     (tables("search:ms=20"), clock("opponents.tables.0.agent", "search:ms=20")),
     (tables("mix:play=(search:ms=9),rest=random"), "opponents.tables.0.agent: 'mix:play=(search"),
-    (tables("search:worlds=2,rollout=search"), "opponents.tables.0.agent: 'search:worlds=2,roll"),
+    (tables("search:worlds=2,rollout=(mix:rest=search)"),
+     "opponents.tables.0.agent: 'search:worlds=2,rollout=(mix"),
+    (tables("search:worlds=2,rollout=search"),
+     "opponents.tables.0.agent: rollout=search: a search would think at every move of every play"),
+    (tables("search:worlds=2,rollout=foo"), "opponents.tables.0.agent: rollout: unknown agent"),
+    ({"network": {"inputs": ["hand", "hand"]}}, "network.inputs: 'hand' is given twice"),
+    ({"network": {"hidden": [0]}}, "network.hidden.0: 0 should be at least 1\n"),
+    ({"reward": {"win_share": 0, "margin": 0}}, "reward: win_share and margin are both 0"),
     ({"opponents": {"population": {"agents": ["foo"]}}}, "opponents.population.agents.0: unknown"),
     ({"opponents": {"population": {"agents": ["search"]}}}, clock("opponents.population.agents.0",
                                                                   "search")),
@@ -58,8 +65,6 @@ WRONG = [
     ({"network": {"inputs": ["hand", "foo"]}}, "network.inputs: no observation block 'foo'; known"),
     ({"evaluation": {"opponents": ["random", "foo"]}}, "evaluation.opponents.1: unknown agent"),
     ({"game": {"name": "foo"}}, "game.name: unknown game 'foo'; allowed: kolkhoz, package.module"),
-    ({"game": {"name": "foo:bar"}}, "game.name: game 'foo:bar': there is no module 'foo'"),
-    ({"game": {"name": "os:sep"}}, "game.name: game 'os:sep': is no factory: str"),
     ({"game": {"rules": {"foo": 1}}}, "game.rules.foo: no such rule; known are players, quota"),
     ({"game": {"rules": {"players": 7}}}, "game.rules.players: 7 is not a whole number from 2 to"),
     ({"game": {"rules": {"tricks": 1}}}, "game.rules.tricks: a Famine year needs at least 2 tric"),
@@ -78,6 +83,19 @@ WRONG = [
      "reward.win_share: 2.0 is wrong with sb3_maskable_ppo; allowed: 1"),
     (SB3 | {"network": {}}, "network.trunk: 'shared' is wrong with sb3_maskable_ppo; allowed: sep"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("foo:bar", "there is no module 'foo'"), ("os:sep", "is no factory: str")]
+)
+def test_code_that_is_allowed_is_checked(
+    name: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("x.yaml").write_text(yaml.safe_dump({"budget": {"decisions": 10}, "game": {"name": name}}))
+    assert main(["train", "x.yaml", "--code"]) == 2
+    assert capsys.readouterr().err.startswith(f"kolkhoz: x.yaml: game.name: game '{name}': {what}")
 
 
 @pytest.mark.parametrize(("data", "line"), WRONG, ids=[line[:40] for _, line in WRONG])

@@ -178,7 +178,7 @@ def test_a_game_that_tells_nothing_hidden_is_refused(
     monkeypatch.chdir(tmp_path)
     parts = "game: {name: 'toy_game:make_game'}\nalgorithm: {critic: {}}\nbudget: {decisions: 9}"
     Path("x.yaml").write_text(parts)
-    assert main(["train", "x.yaml"]) == 2
+    assert main(["train", "x.yaml", "--code"]) == 2
     assert "algorithm.critic: toy does not tell what is hidden; allowed: null" in (
         capsys.readouterr().err
     )

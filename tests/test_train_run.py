@@ -101,7 +101,7 @@ def start(folder: Path) -> subprocess.Popen[str]:
     config = folder.with_suffix(".yaml")
     config.write_text(yaml.safe_dump(SMALL))
     train = [sys.executable, "-m", "kolkhoz_train", "train"]
-    command = [*train, str(config), "--run-dir", str(folder)]
+    command = [*train, str(config), "--run-dir", str(folder), "--code"]
     environment = {**os.environ, "PYTHONPATH": str(TESTS)}
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
@@ -218,7 +218,9 @@ def test_a_config_changed_into_another_network_does_not_resume(whole: Path, tmp_
     config = (folder / "config.yaml").read_text()
     (folder / "config.yaml").write_text(config.replace("- 32\n", "- 33\n"))
     record = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps({**record, "finished": False}))
+    # Where run.json does not tell what the run began with, its tensors do.
+    changed = {**record, "finished": False, "config": None}
+    (folder / "run.json").write_text(json.dumps(changed))
     with pytest.raises(CheckpointError, match=r"does not fit its config\.yaml") as caught:
         resume_run(folder, quiet())
     assert "\n" not in str(caught.value)
@@ -277,6 +279,14 @@ def test_a_truncated_checkpoint_is_named_and_the_one_before_serves(tmp_path: Pat
         assert str(path) in said[0]
         assert "going on from the one before" in said[0]
         path.write_bytes(content)
+    changed = (newest / "state.json").read_text().replace('"number": 3', '"number": "x"')
+    (newest / "state.json").write_text(changed)
+    said = []
+    assert load_latest(tmp_path, said.append).state["number"] == 2
+    assert said == [
+        f"{newest / 'state.json'}: changed or damaged (its checksum differs); "
+        "going on from the one before"
+    ]
     for place in (newest, before):
         (place / "state.json").unlink()
     with pytest.raises(CheckpointError, match="none of its 2 checkpoints can be read"):
@@ -320,6 +330,19 @@ def test_training_beats_random_at_the_toy_game(tmp_path: Path) -> None:
     game = ToyGame()
     bot = make_bot(game, run.bot)
     assert measure(game, bot, RandomAgent(game), "random", 300, 8).win_share[1] > 0.38
+
+
+def test_seed_game_and_network_of_a_run_do_not_change(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    for key, value in (("seed", 99), ("network", {**config["network"], "hidden": [9]})):
+        (folder / "config.yaml").write_text(yaml.safe_dump({**config, key: value}))
+        with pytest.raises(ConfigError, match=rf"config\.yaml: {key}: differs from what the run"):
+            resume_run(folder, quiet())
+    budget = {**config["budget"], "minutes": 7.0}
+    (folder / "config.yaml").write_text(yaml.safe_dump({**config, "budget": budget}))
+    assert resume_run(folder, quiet()).record["finished"] is True
 
 
 def test_learning_one_phase_leaves_the_rest_to_the_partner(tmp_path: Path) -> None:

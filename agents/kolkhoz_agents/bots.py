@@ -27,6 +27,7 @@ from .folders import (
     short,
     write_folder,
 )
+from .games import names_only
 from .learned import Learned
 from .network import NetworkError, NetworkShape, NumpyNetwork, Weights
 from .protocol import Agent, Decisions, Game, Option
@@ -34,6 +35,8 @@ from .protocol import Agent, Decisions, Game, Option
 FORMAT = "kolkhoz-bot/1"
 DESCRIPTION = "bot.json"
 KEYS = ("format", "game", "rules", "observation", "network", "training", "strength", "learned")
+COLDEST, HOTTEST = 1e-6, 1e6
+"""Temperatures between which float32 can sample; bots play their best move below."""
 
 
 class BotError(FolderError):
@@ -120,12 +123,15 @@ def load_bot(path: str | os.PathLike[str]) -> BotFile:
 class Bot:
     """Plays a bot folder's network: the best move, or a sample at a temperature.
 
-    At ``temperature=0`` it plays the legal action of the highest logit; above, it samples from the
-    policy sharpened (< 1) or flattened (> 1) by it.
+    Below `COLDEST` it plays the legal action of the highest logit; above, it samples from the
+    policy, sharpened (< 1) or flattened (> 1) by the temperature.
     """
 
     options: ClassVar[tuple[Option, ...]] = (
-        Option("temperature", float, 0.0, "0 plays the best move, 1 samples the policy", minimum=0),
+        Option(
+            "temperature", float, 0.0, "0 plays the best move, 1 samples the policy", minimum=0,
+            maximum=HOTTEST,
+        ),
     )
 
     def __init__(
@@ -146,7 +152,7 @@ class Bot:
         self.file = bot
         self.temperature = temperature
         partner_draws = partner is not None and not getattr(partner, "draws_nothing", False)
-        self.draws_nothing = temperature <= 0 and not partner_draws
+        self.draws_nothing = temperature < COLDEST and not partner_draws
         self.partner = partner
         self._learned = Learned(game, None if bot.learned is None else bot.learned["phases"])
         if partner is None and not self._learned.everything:
@@ -168,7 +174,7 @@ class Bot:
 
     def _act(self, decisions: Decisions) -> NDArray[np.int64]:
         logits, _ = self.evaluate(decisions)
-        if self.temperature <= 0:
+        if self.temperature < COLDEST:
             return choose_best(logits, decisions.mask)
         return choose_sampled(logits / self.temperature, decisions.mask, decisions.keys)
 
@@ -205,7 +211,8 @@ def make_bot(
     if bot.learned is not None:
         if make_agent is None:
             raise BotError(f"{path}: its partner {bot.learned['partner']!r} cannot be made here")
-        partner = make_agent(str(bot.learned["partner"]), game)
+        with names_only("a bot's folder may not name code, which would be run"):
+            partner = make_agent(str(bot.learned["partner"]), game)
     return Bot(game, bot, name=name or str(path), temperature=temperature, partner=partner)
 
 
@@ -234,4 +241,3 @@ def _check_description(description: Mapping[str, Any], where: Path) -> None:
         if not isinstance(learned.get("partner"), str):
             partner = short(learned.get("partner"))
             raise BotError(f"{where}: learned.partner: {partner} should be an AGENT's text")
-

@@ -6,7 +6,6 @@ Nothing in such a folder can execute. Files are written aside and renamed into p
 from __future__ import annotations
 
 import json
-import os
 import reprlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from kolkhoz_env.errors import KolkhozError
+from kolkhoz_env.files import whole
 
 from .network import Weights
 
@@ -64,6 +64,8 @@ def check_keys(
 
 def read_weights(path: Path, kind: str, error: type[FolderError]) -> tuple[Weights, bool]:
     """Weights by name as float32, and whether any were stored as float16."""
+    if path.exists() and not path.is_file():
+        raise error(f"{path}: is no ordinary file; {kind} folder has this file")
     try:
         stored = load_arrays(path.read_bytes())
     except OSError as cause:
@@ -121,9 +123,5 @@ def check_game(
 
 
 def _write(path: Path, content: bytes) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with whole(path) as aside:
         aside.write_bytes(content)
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)

@@ -6,7 +6,9 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -16,6 +18,7 @@ from kolkhoz_agents.protocol import Game, GameFactory
 from kolkhoz_env.errors import KolkhozError
 
 GAME_GROUP = "kolkhoz_lab.games"
+_REFUSED: ContextVar[str | None] = ContextVar("why code may not be named", default=None)
 
 
 def make_game(name: str = "kolkhoz", rules: Mapping[str, Any] | None = None) -> Game:
@@ -48,7 +51,7 @@ def game_factory(name: str) -> GameFactory:
         except Exception as error:
             raise EvaluationError(f"game {name!r}: {_import_failed(error)}") from error
     elif ":" in name:
-        factory = load_object(name, "game")
+        factory = load_named_code(name, "game")
     else:
         names = [*sorted(found.names), "package.module:factory"]
         raise EvaluationError(unknown("game", name, names))
@@ -56,6 +59,27 @@ def game_factory(name: str) -> GameFactory:
         raise EvaluationError(f"game {name!r}: is no factory: {type(factory).__name__}")
     made: GameFactory = factory
     return made
+
+
+@contextmanager
+def names_only(reason: str) -> Iterator[None]:
+    """Within it `package.module:name` is refused, for `reason`: only what is installed has a name.
+
+    For what files say: whoever loads a file that somebody made must not run code by it.
+    """
+    before = _REFUSED.set(reason)
+    try:
+        yield
+    finally:
+        _REFUSED.reset(before)
+
+
+def load_named_code(text: str, what: str) -> Any:
+    """The object that somebody's `package.module:name` means; EvaluationError if it is refused."""
+    reason = _REFUSED.get()
+    if reason is not None:
+        raise EvaluationError(f"{what} {text!r}: {reason}")
+    return load_object(text, what)
 
 
 def load_object(text: str, what: str) -> Any:

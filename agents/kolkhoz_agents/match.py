@@ -22,6 +22,7 @@ from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.referee import METRICS, Played, Referee
 from kolkhoz_agents.results import Results, check_same, load_results, save_results
 from kolkhoz_agents.workers import MatchSpec, Tick, play_pieces
+from kolkhoz_env.files import whole, write_text
 
 BATCH = 4096
 """Games side by side in a piece, unless an agent's `batch` asks for fewer."""
@@ -203,21 +204,16 @@ class RecordParts:
 
     def add(self, played: Played) -> None:
         """Keep the records of one piece."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         name = f"{int(played.deals[0]):012d}-{len(played.deals)}.jsonl"
         lines = [json.dumps(record, separators=(",", ":")) + "\n" for record in played.records]
-        aside = self.folder / f".{name}.part"
-        aside.write_text("".join(lines), encoding="utf-8")
-        os.replace(aside, self.folder / name)
+        write_text(self.folder / name, "".join(lines))
 
     def gather(self, *, complete: bool) -> None:
         """Write the file; the parts stay if the match is not complete."""
-        aside = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        with open(aside, "wb") as file:
+        with whole(self.path) as aside, open(aside, "wb") as file:
             for part in self._parts():
                 with open(part, "rb") as source:
                     shutil.copyfileobj(source, file)
-        os.replace(aside, self.path)
         if complete and self.folder.exists():
             shutil.rmtree(self.folder)
 

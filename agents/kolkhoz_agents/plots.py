@@ -12,6 +12,7 @@ from kolkhoz_agents.display import SEES_ALL
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.tournament import Tournament
 from kolkhoz_agents.words import counted
+from kolkhoz_env.files import whole
 
 LONGEST_NAME = 28
 
@@ -59,14 +60,8 @@ def plot_matrix(result: Tournament, path: str | os.PathLike[str]) -> None:
     axes.set_title(f"{deals}, {result.game.num_seats} players, par {par:.3g}")
     bar = figure.colorbar(image, ax=axes, shrink=0.8, label="win share")
     bar.set_ticks([0.0, par, 0.5, 0.75, 1.0])
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    aside = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix or '.png'}")
-    try:
-        figure.savefig(aside, dpi=130)
-        os.replace(aside, target)
-    finally:
-        aside.unlink(missing_ok=True)
+    with whole(path) as aside:
+        figure.savefig(aside, dpi=130, format=Path(path).suffix[1:] or "png")
 
 
 def _short(name: str) -> str:

@@ -3,8 +3,9 @@
 An agent is written in one of these ways:
 
 - `NAME` or `NAME:option=value,option=value`, a registered agent or a shipped bot;
-- a path to a bot or run folder, with options too: `runs/first/bot:temperature=0.5`;
-- `package.module:Factory` (and `package.module:Factory:option=value`), somebody else's code.
+- a path to a bot or run folder, with options too: `runs/quickstart:temperature=0.5`;
+- `package.module:Factory` (and `package.module:Factory:option=value`), somebody else's code; not in
+  a file that is loaded (see `games.names_only`).
 
 A package registers agents of its own through the entry points `kolkhoz_lab.agents`: a name and a
 factory, called as `factory(game, **options)`.
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from kolkhoz_agents.errors import AgentError, EvaluationError
-from kolkhoz_agents.games import load_object
+from kolkhoz_agents.games import load_named_code, load_object
 from kolkhoz_agents.options import check_options, split_options, unknown
 from kolkhoz_agents.protocol import NEEDS, Agent, AgentFactory, Game, Option
 from kolkhoz_env.errors import KolkhozError
@@ -235,7 +236,7 @@ def _make_bot(folder: Path, rest: str, text: str, game: Game) -> Agent:
 def _make_foreign(head: str, rest: str, text: str, game: Game) -> Agent:
     name, _, options = rest.partition(":")
     try:
-        factory = load_object(f"{head}:{name}", "agent")
+        factory = load_named_code(f"{head}:{name}", "agent")
     except EvaluationError as error:
         raise AgentError(str(error)) from None
     return _make(factory, options, text, game)

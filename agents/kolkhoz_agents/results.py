@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from kolkhoz_agents.errors import EvaluationError
 from kolkhoz_agents.faults import Fault
 from kolkhoz_agents.referee import Played
+from kolkhoz_env.files import whole
 
 FORMAT = "kolkhoz-results/1"
 
@@ -70,26 +71,19 @@ class Results:
 
 def save_results(path: str | os.PathLike[str], results: Results, meta: Mapping[str, Any]) -> None:
     """Write a state file, whole or not at all."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(
         {"format": FORMAT, **meta, "faults": [asdict(fault) for fault in results.faults]}
     )
-    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with open(aside, "wb") as file:
-            np.savez_compressed(
-                file,
-                meta=np.array(text),
-                deals=results.deals,
-                values=results.values,
-                forfeits=results.forfeits,
-                decisions=results.decisions,
-                seconds=results.seconds,
-            )
-        os.replace(aside, target)
-    finally:
-        aside.unlink(missing_ok=True)
+    with whole(path) as aside, open(aside, "wb") as file:
+        np.savez_compressed(
+            file,
+            meta=np.array(text),
+            deals=results.deals,
+            values=results.values,
+            forfeits=results.forfeits,
+            decisions=results.decisions,
+            seconds=results.seconds,
+        )
 
 
 def load_results(path: str | os.PathLike[str]) -> tuple[Results, dict[str, Any]]:

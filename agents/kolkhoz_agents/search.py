@@ -28,6 +28,7 @@ from kolkhoz_agents.protocol import (
     KNOWLEDGE,
     OBSERVATION,
     TABLE,
+    Agent,
     Decisions,
     Game,
     IntArray,
@@ -154,7 +155,7 @@ class SearchAgent:
             self.batch = int(np.clip(ROWS // (4 * worlds), BATCH, MOST))
         else:
             self.batch = int(np.clip(CALL_SECONDS * 1000 / ms, 1, BATCH))
-        self.policy = make_agent(rollout, game)
+        self.policy = _rollout_agent(rollout, game)
         # A search by the clock is repeatable nowhere; one by worlds should be everywhere.
         if precision == "bfloat16" or (precision == "auto" and not worlds):
             self._hurry(required=precision != "auto")
@@ -335,6 +336,17 @@ class CheaterAgent(SearchAgent):
         assert decisions.table is not None, "the cheater needs the table"
         owner = np.repeat(np.arange(len(decisions)), counts)
         return Sample(decisions.table.take(owner), owner, np.ones(len(owner)))
+
+
+def _rollout_agent(text: str, game: Game) -> Agent:
+    """The agent that plays on; AgentError for one that can't."""
+    try:
+        agent = make_agent(text, game)
+    except AgentError as error:
+        raise AgentError(f"rollout: {error}") from error
+    if isinstance(agent, SearchAgent) and TABLE not in agent.needs:
+        raise AgentError(f"rollout={text}: a search would think at every move of every playout")
+    return agent
 
 
 def _has_heuristic(game: Game) -> bool:

@@ -3,8 +3,8 @@
 A checkpoint is a folder ``checkpoints/000123`` with ``state.json`` (counters, time used, the pool,
 results) and ``tensors.safetensors`` (network, optimizer, average). It falls between two batches of
 whole games, and whatever is drawn follows from the seed and the number of the batch: there is no
-table and no generator to save. ``state.json`` holds a checksum of the tensors, so that a file cut
-short is seen.
+table and no generator to save. ``state.json`` holds a checksum of the tensors and one of itself, so
+that what is cut short or changed is seen.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from torch import Tensor
 from kolkhoz_agents.words import counted
 from kolkhoz_env.errors import KolkhozError
 
-FORMAT = "kolkhoz-checkpoint/1"
+FORMAT = "kolkhoz-checkpoint/2"
 STATE, TENSORS = "state.json", "tensors.safetensors"
 
 
@@ -56,6 +56,7 @@ def save_checkpoint(folder: Path, number: int, checkpoint: Checkpoint, keep: int
         "tensors_sha256": hashlib.sha256(content).hexdigest(),
         **checkpoint.state,
     }
+    state["sha256"] = _checksum(state)
     try:
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
@@ -66,9 +67,8 @@ def save_checkpoint(folder: Path, number: int, checkpoint: Checkpoint, keep: int
         os.replace(aside, place)
     except OSError as error:
         shutil.rmtree(aside, ignore_errors=True)
-        raise CheckpointError(
-            f"{place}: cannot be written: {error.strerror}; earlier checkpoints are intact"
-        ) from error
+        earlier = "; earlier checkpoints are intact" if list_checkpoints(folder) else ""
+        raise CheckpointError(f"{place}: can't be written: {error.strerror}{earlier}") from error
     # What a run that was killed while it wrote has left goes with the old ones.
     for old in [*list_checkpoints(folder)[keep:], *place.parent.glob(".*.part")]:
         shutil.rmtree(old, ignore_errors=True)
@@ -105,16 +105,23 @@ def load_checkpoint(place: Path) -> Checkpoint:
         content = (place / TENSORS).read_bytes()
     except OSError as error:
         raise CheckpointError(f"{error.filename}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{place / STATE}: cut short or damaged ({error})") from error
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise CheckpointError(f"{place / STATE}: format should be {FORMAT!r}")
+    if state.pop("sha256", None) != _checksum(state):
+        raise CheckpointError(f"{place / STATE}: changed or damaged (its checksum differs)")
     if hashlib.sha256(content).hexdigest() != state.get("tensors_sha256"):
         raise CheckpointError(f"{place / TENSORS}: cut short or damaged (its checksum differs)")
     try:
         return Checkpoint(state, load_tensors(content))
     except (SafetensorError, ValueError) as error:
         raise CheckpointError(f"{place / TENSORS}: damaged ({error})") from error
+
+
+def _checksum(state: dict[str, Any]) -> str:
+    """SHA-256 of a state's JSON text, in hex."""
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
 
 
 def prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -67,8 +67,16 @@ def parse_config(data: dict[str, Any], where: str, overrides: Sequence[str] = ()
         return TrainingConfig.model_validate(data)
     except ValidationError as error:
         source = Source(where, tuple(overrides))
-        problems = [problem(data, dict(e), source) for e in error.errors(include_url=False)]
+        found = [dict(each) for each in error.errors(include_url=False)]
+        problems = [problem(data, each, source) for each in found if not _echoes(each, found)]
         raise ConfigError("; ".join(problems)) from error
+
+
+def _echoes(error: dict[str, Any], others: list[dict[str, Any]]) -> bool:
+    """Whether an error follows from another: a list is too short without its wrong entries."""
+    place = error["loc"]
+    inner = (other["loc"] for other in others if len(other["loc"]) > len(place))
+    return error["type"] == "too_short" and any(loc[: len(place)] == place for loc in inner)
 
 
 def dump_config(config: TrainingConfig) -> str:

@@ -4,6 +4,7 @@ prints and the docs show.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictStr, field_validator, model_validator
@@ -19,7 +20,9 @@ SELF, POPULATION = "self", "population"
 class GamePart(Part):
     """The game that is learned."""
 
-    name: StrictStr = Field("kolkhoz", description="an installed game, or package.module:factory")
+    name: StrictStr = Field(
+        "kolkhoz", description="an installed game; with --code package.module:factory too"
+    )
     rules: dict[str, Any] = Field(
         default_factory=dict, description="the game's rules options; kolkhoz: players, quota, ..."
     )
@@ -51,6 +54,14 @@ class NetworkPart(Part):
     stored: Literal["float32", "float16"] = Field(
         "float32", description="how the bot's weights are stored; float16 takes half the space"
     )
+
+    @field_validator("inputs")
+    @classmethod
+    def _each_once(cls, inputs: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        twice = [name for name, times in Counter(inputs or ()).items() if times > 1]
+        if twice:
+            raise ValueError(f"{twice[0]!r} is given twice")
+        return inputs
 
     def shape(self) -> NetworkShape:
         """The network's shape as bots store it."""
@@ -116,6 +127,12 @@ class RewardPart(Part):
     margin_scale: Positive = Field(
         25.0, description="points; the margin is the score less the best other seat's"
     )
+
+    @model_validator(mode="after")
+    def _something_to_learn(self) -> RewardPart:
+        if self.win_share == 0 and self.margin == 0:
+            raise ValueError("win_share and margin are both 0: there would be nothing to learn")
+        return self
 
 
 class BudgetPart(Part):

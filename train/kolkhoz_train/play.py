@@ -109,10 +109,20 @@ class Session:
                 action = self._ask()
                 self._take(action)
                 if self.keep is not None and not self.table.over[0]:
-                    save_game(self.keep, self.saved)
+                    self._kept()
             else:
                 self._take(int(self.agents[seat].act(self._decisions(self.agents[seat], seat))[0]))
         self._finish()
+
+    def _kept(self) -> bool:
+        """Save the game; if that fails (a full disk) say so, and the game goes on all the same."""
+        assert self.keep is not None
+        try:
+            save_game(self.keep, self.saved)
+        except KolkhozError as error:
+            self.console.print(f"Not saved: {error}", highlight=False, markup=False, soft_wrap=True)
+            return False
+        return True
 
     def _repeat(self) -> None:
         """Play the moves of a saved game again."""
@@ -282,11 +292,11 @@ class Session:
         if self.keep is None:
             names = (f"kolkhoz-game{f'-{n}' if n > 1 else ''}.json" for n in itertools.count(1))
             self.keep = next(path for path in map(Path, names) if not path.exists())
-        path = self.keep
-        save_game(path, self.saved)
-        self.console.print(
-            f"Saved; take the game up again with: kolkhoz play --resume {path}", soft_wrap=True
-        )
+        if self._kept():
+            self.console.print(
+                f"Saved; take the game up again with: kolkhoz play --resume {self.keep}",
+                soft_wrap=True,
+            )
 
 
 def line_reader(console: Console) -> Callable[[str], str | None]:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from kolkhoz_env.errors import KolkhozError
+from kolkhoz_env.files import write_text
 from kolkhoz_env.record_format import FORMAT as RECORD_FORMAT
 from kolkhoz_env.rules import Rules
-from kolkhoz_train.cli.common import write_text
 
 FORMAT = "kolkhoz-game/1"
 

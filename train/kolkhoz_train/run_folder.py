@@ -19,6 +19,8 @@ import filelock
 import numpy as np
 import torch
 
+from kolkhoz_env.files import write_text
+
 from .config import dump_config, read_config
 from .config_algorithms import BeliefPart
 from .config_model import TrainingConfig
@@ -26,6 +28,8 @@ from .config_parts import ConfigError
 
 CONFIG, RUN, BOT, LOGS, SNAPSHOTS = "config.yaml", "run.json", "bot", "tensorboard", "snapshots"
 BELIEF, LOCK = "belief", ".lock"
+FIXED = ("seed", "game", "network")
+"""Parts of a config that may not change while a run lasts; others, as the budget, may."""
 
 
 class RunFolder:
@@ -53,7 +57,7 @@ class RunFolder:
                 raise ConfigError(
                     f"--run-dir {path}: the folder holds other files; name a new or an empty one"
                 )
-            write_whole(path / CONFIG, dump_config(config))
+            write_text(path / CONFIG, dump_config(config))
             run.save()
         except OSError as error:
             reason = "it is a file" if path.is_file() else error.strerror
@@ -73,6 +77,13 @@ class RunFolder:
         if not isinstance(record, dict):
             raise ConfigError(f"--resume {path / RUN}: damaged (should hold a JSON object)")
         config = read_config(path / CONFIG)
+        begun, now = record.get("config"), config.model_dump(mode="json")
+        for key in FIXED:
+            if isinstance(begun, dict) and begun.get(key) != now[key]:
+                raise ConfigError(
+                    f"{path / CONFIG}: {key}: differs from what the run began with ({RUN}); put it "
+                    "back, or begin a new run"
+                )
         return cls(path, record, config), config
 
     @contextmanager
@@ -116,17 +127,7 @@ class RunFolder:
 
     def save(self) -> None:
         """Write run.json."""
-        write_whole(self.path / RUN, json.dumps(self.record, indent=2, allow_nan=False) + "\n")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file aside and rename it into place."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        aside.write_text(text, encoding="utf-8")
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+        write_text(self.path / RUN, json.dumps(self.record, indent=2, allow_nan=False) + "\n")
 
 
 def versions() -> dict[str, Any]:

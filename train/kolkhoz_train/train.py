@@ -44,7 +44,7 @@ def resume_run(folder: Path, console: Console) -> RunFolder:
     """Go on with the run in `folder` from its newest checkpoint that can be read."""
     run, config = RunFolder.reopen(folder)
     if run.record.get("finished"):
-        console.print(f"{folder}: this run went to its end already", highlight=False)
+        _say(console, f"{folder}: this run went to its end already")
         return run
     if isinstance(config.algorithm, Sb3Part):
         raise ConfigError(
@@ -53,7 +53,7 @@ def resume_run(folder: Path, console: Console) -> RunFolder:
     begun = bool(list_checkpoints(folder)) or run.result.exists()
     check_config(config, Source(str(folder / CONFIG)), resume=begun)
     if not begun:
-        console.print(f"{folder}: no checkpoint was written yet; beginning anew", highlight=False)
+        _say(console, f"{folder}: no checkpoint was written yet; beginning anew")
     _train(config, run, console, resume=begun)
     return run
 
@@ -78,7 +78,7 @@ def _train_ppo(config: TrainingConfig, run: RunFolder, console: Console, *, resu
 
         trainer = Trainer(config, run, resume=resume)
         if resume:
-            trainer.resume(lambda text: console.print(f"kolkhoz: {text}", highlight=False))
+            trainer.resume(lambda text: _say(console, f"kolkhoz: {text}"))
         board = Board(run.logs, purge_after=trainer.progress.learned if run.logs.exists() else None)
         try:
             with Bar(console) as bar:
@@ -97,7 +97,7 @@ def _train_belief(
 
         trainer = BeliefTrainer(config, run)
         if resume:
-            trainer.resume(lambda text: console.print(f"kolkhoz: {text}", highlight=False))
+            trainer.resume(lambda text: _say(console, f"kolkhoz: {text}"))
         board = Board(run.logs, purge_after=trainer.progress.learned if run.logs.exists() else None)
         try:
             with Bar(console) as bar:
@@ -114,3 +114,8 @@ def free_folder(stem: str, parent: Path = Path("runs")) -> Path:
         number += 1
         folder = parent / f"{stem}-{number}"
     return folder
+
+
+def _say(console: Console, text: str) -> None:
+    """A line that stays one, however long."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)

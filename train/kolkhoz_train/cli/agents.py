@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = "List what can stand for an AGENT in other commands, with its options."
 EPILOG = """An AGENT is written NAME, NAME:option=value,option=value, the path of a bot or run
-folder (options too: runs/first:temperature=1), or package.module:Factory for your own code. A value
-with commas goes in parentheses: mix:play=(search:ms=100,rollout=foreman),rest=foreman.
+folder (options too: runs/quickstart:temperature=1), or package.module:Factory for your own code. A
+value with commas goes in parentheses: mix:play=(search:ms=100,rollout=foreman),rest=foreman.
 
 examples:
   kolkhoz agents

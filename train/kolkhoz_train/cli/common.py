@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kolkhoz_env.errors import KolkhozError
+from kolkhoz_env.files import write_text
 
 #: Numbers on the command line go into arrays of 64 bits.
 MOST = 2**63 - 1
@@ -37,10 +38,9 @@ def deal_count(text: str) -> int:
 
 def player_count(text: str) -> int:
     """An argument that is a number of players of the printed game."""
-    number = _whole_number(text, 0)
-    if number not in (3, 4):
+    if text.strip() not in ("3", "4"):
         raise argparse.ArgumentTypeError(f"{text!r} should be 3 or 4")
-    return number
+    return int(text)
 
 
 def _whole_number(text: str, least: int) -> int:
@@ -87,18 +87,6 @@ def check_place(option: str, path: Path) -> None:
         raise KolkhozError(
             f"{option} {path}: {folder} is no folder that can be written to"
         ) from error
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file whole or not at all: beside its place first, then renamed over it."""
-    target = Path(os.path.realpath(path))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        aside.write_text(text, encoding="utf-8")
-        os.replace(aside, target)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:

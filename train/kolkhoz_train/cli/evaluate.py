@@ -11,7 +11,7 @@ every seat rotation of both tables. Intervals are 95%, bootstrapped by deal.
 
 examples:
   kolkhoz evaluate heuristic random --deals 1000 --seed 1
-  kolkhoz evaluate runs/first heuristic --until-width 0.01 --json result.json
+  kolkhoz evaluate runs/quickstart heuristic --until-width 0.01 --json result.json
   kolkhoz evaluate search:ms=100 heuristic --one-way --deals 50 --resume night.npz
 """
 

@@ -10,8 +10,8 @@ from kolkhoz_agents.words import counted
 from kolkhoz_train.cli.common import check_place, natural_int, positive_int
 
 EXAMPLE = """examples:
-  kolkhoz export runs/first bundle
-  kolkhoz export runs/first bundle --storage float32 --vectors 1000
+  kolkhoz export runs/quickstart bundle
+  kolkhoz export runs/quickstart bundle --storage float32 --vectors 1000
 """
 
 

@@ -121,6 +121,8 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
 
     for option in ("json", "records", "resume", "plot"):
         path = getattr(arguments, option, None)
+        if path == "-" and option != "json":
+            raise KolkhozError(f"--{option} -: should be a file; only --json writes to stdout")
         if path not in (None, "-"):
             check_writable(f"--{option}", Path(path))
     if Path(arguments.faults).exists() and not Path(arguments.faults).is_dir():

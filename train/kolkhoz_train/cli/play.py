@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import secrets
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from kolkhoz_env.errors import KolkhozError
 from kolkhoz_train.cli.common import check_writable, natural_int, player_count
 
+NO_CODE = "a saved game names code, which is run, only with --code"
 EXAMPLE = """examples:
   kolkhoz play
   kolkhoz play --seat 2 --opponents heuristic random heuristic --seed 7
@@ -50,6 +52,11 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--resume", type=Path, metavar="FILE", help="take up a saved game, and keep it there"
     )
+    parser.add_argument(
+        "--code",
+        action="store_true",
+        help="let a saved game name opponents by package.module:Factory, which is run",
+    )
     parser.set_defaults(run=run)
 
 
@@ -76,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         saved = new_game(args)
     hint = args.hint or default_agent(len(saved.opponents) + 1)
-    check_agents(args.resume, saved, hint)
+    check_agents(args.resume, saved, hint, code=args.code)
     source = str(args.resume or "saved game")
     session = Session(saved, hint, console, line_reader(console), keep, source)
     names = ", ".join(f"seat {seat} {agent.name}" for seat, agent in session.agents.items())
@@ -116,17 +123,22 @@ def new_game(args: argparse.Namespace) -> Any:
     return SavedGame(Rules(players=players).to_dict(), seed, seat, list(opponents))
 
 
-def check_agents(path: Path | None, saved: Any, hint: str) -> None:
-    """Raise KolkhozError unless everybody who sits down or is asked can play this game."""
-    from kolkhoz_agents.games import make_game
+def check_agents(path: Path | None, saved: Any, hint: str, *, code: bool) -> None:
+    """Raise KolkhozError unless everybody who sits down or is asked can play this game.
+
+    Opponents that a file names are no code, unless that is allowed.
+    """
+    from kolkhoz_agents.games import make_game, names_only
     from kolkhoz_agents.registry import make_agent
 
     game = make_game("kolkhoz", saved.rules)
     opponents = "--opponents" if path is None else f"{path}: opponents"
     asked = [*((opponents, text) for text in dict.fromkeys(saved.opponents)), ("--hint", hint)]
     for where, text in asked:
+        named = path is not None and where == opponents and not code
         try:
-            make_agent(text, game)
+            with names_only(NO_CODE) if named else nullcontext():
+                make_agent(text, game)
         except KolkhozError as error:
             raise KolkhozError(f"{where}: {error}") from error
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 from kolkhoz_agents.words import counted
 from kolkhoz_env.errors import KolkhozError, RecordError
+from kolkhoz_env.files import whole
 from kolkhoz_train.cli.common import (
     check_place,
     check_writable,
@@ -156,29 +155,19 @@ def write_gif(path: Path, pictures: Any, milliseconds: int) -> int:
 
     images = [image.quantize(64, dither=Image.Dither.NONE) for image in pictures]
     times = [milliseconds] * (len(images) - 1) + [5 * milliseconds]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with whole(path) as aside:
         images[0].save(
             aside, format="GIF", save_all=True, append_images=images[1:], duration=times, loop=0
         )
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
     return len(images)
 
 
 def write_folder(folder: Path, pictures: Any) -> int:
     """Pictures 000.png, 001.png ..., all of them or none."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     count = 0
-    try:
+    with whole(folder) as aside:
         aside.mkdir()
         for image in pictures:
             image.save(aside / f"{count:03}.png")
             count += 1
-        os.replace(aside, folder)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
     return count

@@ -10,8 +10,8 @@ from typing import Any
 from kolkhoz_train.cli.common import natural_int
 
 EXAMPLE = """examples:
-  kolkhoz serve runs/first --port 8000
-  kolkhoz serve runs/first --port 8000 --allow-origin https://example.org
+  kolkhoz serve runs/quickstart --port 8000
+  kolkhoz serve runs/quickstart --port 8000 --allow-origin https://example.org
 """
 
 

@@ -12,7 +12,7 @@ The matrix says what one of the row takes from copies of the column.
 
 examples:
   kolkhoz tournament random greedy heuristic --deals 500 --seed 1 --plot matrix.png
-  kolkhoz tournament heuristic runs/first runs/second --until-width 0.02 --json result.json
+  kolkhoz tournament heuristic foreman runs/quickstart --until-width 0.02 --json result.json
 """
 
 

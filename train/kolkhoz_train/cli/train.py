@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,11 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in a folder")
     parser.add_argument(
+        "--code",
+        action="store_true",
+        help="let the config name code, package.module:Factory, which is run: your own, that is",
+    )
+    parser.add_argument(
         "--explain",
         action="store_true",
         help="print every key with its meaning, and its value in CONFIG.yaml (if given)",
@@ -51,8 +57,18 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(run=run)
 
 
+NO_CODE = "a config names code, which is run, only with --code (or register it by an entry point)"
+
+
 def run(args: argparse.Namespace) -> int:
     """Explain, train or resume."""
+    from kolkhoz_agents.games import names_only
+
+    with nullcontext() if args.code else names_only(NO_CODE):
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from kolkhoz_train.config import ConfigError, read_config

@@ -17,7 +17,8 @@ import numpy as np
 from kolkhoz_agents.bots import BotFile, check_fits, load_bot
 from kolkhoz_agents.network import NetworkError, NumpyNetwork
 from kolkhoz_agents.registry import bot_path
-from kolkhoz_env.errors import RulesError
+from kolkhoz_env.errors import KolkhozError, RulesError
+from kolkhoz_env.files import whole
 from kolkhoz_env.game import KolkhozGame, make_game
 from kolkhoz_train.export.demo import demo_page
 from kolkhoz_train.export.errors import BundleError, refuse
@@ -109,6 +110,8 @@ def export_bot(
         refuse(str(folder), "exists and is no bundle; choose an empty or new folder")
     tell(f"playing {TRIAL_GAMES} games for examples")
     steps = list(played(game, network, TRIAL_GAMES, seed))
+    if not all(np.isfinite(step.value).all() for step in steps):
+        refuse(name, "its network gives no finite numbers: its weights are damaged or too large")
     tell("comparing the weights in 16 and in 32 bits")
     costs = storage_costs(bot, game, steps)
     same = costs["float16"]["moves_changed"] == 0
@@ -211,25 +214,22 @@ def _game_to_show(game: KolkhozGame, network: NumpyNetwork, seed: int) -> list[d
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
     """All files beside their place first, with what else lies there; then the folder renamed."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    folder = Path(os.path.realpath(folder))
     old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
     try:
-        aside.mkdir()
-        for path, content in files.items():
-            (aside / path).write_bytes(content)
-        if folder.exists():
-            for other in folder.iterdir():
-                if other.name not in files:
-                    copy = shutil.copytree if other.is_dir() else shutil.copy2
-                    copy(other, aside / other.name)
-            os.replace(folder, old)
-        try:
-            os.replace(aside, folder)
-        except OSError:
-            if old.exists():
-                os.replace(old, folder)
-            raise
+        with whole(folder) as aside:
+            aside.mkdir()
+            for path, content in files.items():
+                (aside / path).write_bytes(content)
+            if folder.exists():
+                for other in folder.iterdir():
+                    if other.name not in files:
+                        copy = shutil.copytree if other.is_dir() else shutil.copy2
+                        copy(other, aside / other.name)
+                os.replace(folder, old)
+    except KolkhozError:
+        if old.exists():
+            os.replace(old, folder)
+        raise
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
