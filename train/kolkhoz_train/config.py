@@ -49,8 +49,11 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> TrainingConfig:
         raise ConfigError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not YAML: not UTF-8 text (byte {error.start + 1})") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: not YAML: nested too deeply") from error
+    except (yaml.YAMLError, ValueError) as error:
+        text = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
+        raise ConfigError(f"{path}: not YAML: {text}") from error
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: should hold a mapping with keys like game, network, budget")
     for override in overrides:

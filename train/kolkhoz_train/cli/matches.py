@@ -154,7 +154,7 @@ def finish(
 
     if arguments.json == "-":
         print(json.dumps(result, indent=2, allow_nan=False))
-    else:
+    elif result["deals"]:
         for table in tables:
             Console().print(table)
     if arguments.json and arguments.json != "-":
