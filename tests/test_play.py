@@ -84,7 +84,9 @@ def test_the_same_seed_gives_the_same_game(capsys, monkeypatch) -> None:
     assert texts[0] == texts[1]
 
 
-def test_moves_by_number_card_crop_and_name() -> None:
+def test_moves_by_number_card_crop_and_name(tmp_path: Path, monkeypatch) -> None:
+    # Where a crop is asked for, s is Sunflower or, a little s, the wish to save.
+    monkeypatch.chdir(tmp_path)
     heard: list[str] = []
 
     def words():
