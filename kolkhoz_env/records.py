@@ -115,6 +115,8 @@ def _lines(path: Path) -> Iterator[tuple[int, Any, RecordError | None]]:
                     check_form(record)
                 except UnicodeDecodeError as error:
                     what = f"not UTF-8 text (byte {error.start + 1})"
+                    if line.startswith(b"\x1f\x8b"):
+                        what = "packed by gzip; unpack it first (gunzip)"
                     yield number, None, RecordError(what)
                     return
                 except RecordError as error:

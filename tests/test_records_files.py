@@ -1,5 +1,6 @@
 """Lines and files that hold no records, or not whole ones, are refused by file and line."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -108,6 +109,9 @@ def test_files_that_hold_no_records(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00binary")
     with pytest.raises(RecordError, match="line 1: not UTF-8"):
         verify_file(path)
+    path.write_bytes(gzip.compress(b"{}"))
+    with pytest.raises(RecordError, match=r"line 1: packed by gzip; unpack it first"):
+        read_records(path)
 
 
 def test_line_ends_of_other_systems(tmp_path: Path) -> None:
